@@ -1,7 +1,6 @@
 """The command line.
 
-`serve` is started by every agent, so it has a way of its own that imports neither Typer nor Rich;
-so has `--help`.
+Agents start `serve` often, so `serve` and `--help` run without importing Typer or Rich.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from collections.abc import Sequence
 
 from commonplace.cli.streams import tolerate_stderr
 
-COMPLETION_VARIABLE = (
-    "_COMMONPLACE_COMPLETE"  # set by the shell that asks how a command line could go on
-)
+COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by a shell that asks for completions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _overview(asked: bool) -> int:
-    """Show the commands; without arguments that is a mistake (exit code 2)."""
+    """Print the commands; exit code 2 if help was not asked for."""
     from commonplace.cli.overview import print_overview
 
     print_overview()
@@ -48,7 +45,7 @@ def _overview(asked: bool) -> int:
 
 
 def _drop_in(arguments: list[str]) -> int:
-    """What the commands of `shim install` call: `shim run rekall mcp-server`."""
+    """Run a drop-in command: the scripts of `shim install` call `shim run rekall ...`."""
     from commonplace.cli.dropin.translation import Command, print_rekall_help, translate
     from commonplace.kernel.errors import CommonplaceError
 

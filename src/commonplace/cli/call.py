@@ -12,6 +12,7 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_coloured_json, print_json, table
 from commonplace.cli.session import fail, session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 BYTES_PER_TOKEN = 4  # a common rule of thumb; JSON schemas come out close to it
 
@@ -90,7 +91,7 @@ def tools(
         else None
     )
     selection = PROFILES[profile] if profile else Selection(toolsets=wanted, all_tiers=all_tools)
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     registry = session().app().registry
     registry.check(selection)
     for tool in registry.listed(selection):
@@ -116,7 +117,7 @@ def tools(
     out.print(f"{len(rows)} tools, about {sum(row['tokens'] for row in rows):,} tokens of listing")
 
 
-def _object(text: str | None) -> dict[str, Any]:
+def _object(text: str | None) -> JsonObject:
     if text is None:
         return {}
     raw = sys.stdin.read() if text == "-" else text
@@ -129,8 +130,8 @@ def _object(text: str | None) -> dict[str, Any]:
     return value
 
 
-def _pairs(pairs: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _pairs(pairs: list[str]) -> JsonObject:
+    made: JsonObject = {}
     for pair in pairs:
         name, found, value = pair.partition("=")
         if pair.startswith("{"):

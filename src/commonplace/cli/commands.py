@@ -1,6 +1,4 @@
-"""The program's commands but `serve`: the options of all, how a command line runs, and its exit
-code.
-"""
+"""The Typer application: global options, running a command line, exit codes."""
 
 from __future__ import annotations
 
@@ -11,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-os.environ.setdefault(
-    "PYDANTIC_DISABLE_PLUGINS", "__all__"
-)  # looking for plugins reads the metadata of every package
+# Pydantic looks for plugins by reading the metadata of every installed package.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 import typer
 
@@ -83,23 +80,23 @@ def serve_with_options(context: typer.Context) -> None:
 
 
 def program() -> Any:
-    """The whole program as Click sees it; commands are imported when they are looked up."""
+    """Return the root command; the others are imported when they are looked up."""
     root = typer.main.get_command(app)
     root.commands = lazily(COMMANDS)  # type: ignore[attr-defined]
     return root
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line to its exit code."""
+    """Run a command line and return its exit code."""
     _prepare_completion()
     if printing := sys.modules.get("commonplace.cli.printing"):
-        printing.fit()  # for this output, which need not be that of the run before
+        printing.fit()  # stdout may have changed since the previous run in this process
     try:
         try:
             code = _exit_code(arguments)
         finally:
             session().close()
-        sys.stdout.flush()  # a full disk behind a redirection is known only now
+        sys.stdout.flush()  # a full disk behind a redirection shows only now
         return code
     except CommonplaceError as error:
         return fail(error)
@@ -130,8 +127,9 @@ def _exit_code(arguments: Sequence[str]) -> int:
 
 
 def _usage_error(error: Exception) -> int:
-    """Show an error of Typer, whose message may quote arguments that hold anything; raise what
-    is no such error.
+    """Print a usage error of Typer and return its exit code; raise any other error again.
+
+    The message quotes arguments, so hidden characters in it are made visible.
     """
     from typer.rich_utils import rich_format_error
 
@@ -151,13 +149,10 @@ def _prepare_completion() -> None:
 
 
 def _give_up_output() -> None:
-    """Python writes what is left when it ends, and would complain once more about an output that
-    takes nothing.
-    """
+    """Send stdout to the null device, so that Python does not fail on it again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # one that stands for another thing, in a test, has no descriptor
+        # A stream that a test put in place has no descriptor.
+        with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

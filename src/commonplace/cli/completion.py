@@ -1,4 +1,4 @@
-"""`commonplace completion`: a script for the shell."""
+"""`commonplace completion`: completion scripts for shells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
+from typer.completion import (  # type: ignore[attr-defined]  # not in its __all__
+    completion_init,
+    get_completion_script,
+)
 
 from commonplace.cli import COMPLETION_VARIABLE
 
@@ -34,9 +37,9 @@ def completion(shell: Annotated[CompletionShell, typer.Argument(help="Your shell
 
 
 def prepare() -> None:
-    """The shell asks: let Typer answer.
+    """Let Typer answer a shell that asks for completions.
 
-    Our application has no completion options of its own, so nobody else does this.
+    Typer does this itself only for applications with its completion options.
     """
     if COMPLETION_VARIABLE in os.environ:
         completion_init()

@@ -15,6 +15,7 @@ from commonplace.kernel.config.catalog import leaves, value_of
 from commonplace.kernel.config.loading import Config
 from commonplace.kernel.config.locations import FILE_NAME, user_config_folder
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import WITHOUT_EFFECT
 from commonplace.telemetry.redaction import MASK
 
@@ -102,9 +103,9 @@ def reference() -> None:
     typer.echo(configuration_page(), nl=False)
 
 
-def effective(config: Config) -> list[dict[str, Any]]:
+def effective(config: Config) -> list[JsonObject]:
     """Every leaf: key, value as JSON with secrets masked, source."""
-    rows: list[dict[str, Any]] = [
+    rows: list[JsonObject] = [
         {"key": "data", "value": str(config.settings.data), "source": config.sources["data"]}
     ]
     for name, declared in leaves():

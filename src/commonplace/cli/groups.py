@@ -1,6 +1,4 @@
-"""How commands are found: groups that import a command when it is used, take the global options
-anywhere, and suggest with care.
-"""
+"""Command groups: lazy imports, global options in any position, careful suggestions."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,6 +18,8 @@ from commonplace.cli.overview import Listed
 from commonplace.cli.session import begin, session
 from commonplace.cli.wording import as_typed
 
+ClickCommand = Any  # Typer keeps its copy of Click private
+ClickContext = Any
 GLOBAL_OPTIONS = ("config_file", "data")
 SYNONYMS = {
     "create": ("add", "init"),
@@ -42,7 +43,7 @@ SYNONYMS = {
     "start": ("serve",),
     "run": ("serve", "call"),
 }
-"""What other programs call a command, in the order in which ours are offered."""
+"""Names that other programs use, with our commands in order of preference."""
 DESTRUCTIVE = frozenset(
     {
         "remove",
@@ -63,9 +64,9 @@ CLOSE, MISSPELLED = 0.6, 0.8
 
 
 def suggestions(typed: str, names: Sequence[str]) -> list[str]:
-    """Commands that were probably meant.
+    """Return the commands that were probably meant.
 
-    One that destroys or replaces something is offered only for a synonym or a misspelling.
+    A destructive command is suggested only for a synonym or a misspelling.
     """
     meant = [name for name in SYNONYMS.get(typed, ()) if name in names]
     if meant:
@@ -80,16 +81,16 @@ def suggestions(typed: str, names: Sequence[str]) -> list[str]:
 
 
 class CommandGroup(TyperGroup):
-    """A group whose commands take `--config` and `--data` too."""
+    """A group whose commands accept `--config` and `--data` too."""
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: ClickContext, cmd_name: str) -> ClickCommand:
         command = super().get_command(ctx, cmd_name)
         if command is not None and not command.ignore_unknown_options:
             _accept_global_options(command, ctx.find_root().command)
             command.help = as_typed(command.help or "")
         return command
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: ClickContext, args: list[str]) -> ClickCommand:
         if (
             args
             and not args[0].startswith("-")
@@ -106,7 +107,7 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _accept_global_options(command: Any, root: Any) -> None:
+def _accept_global_options(command: ClickCommand, root: ClickCommand) -> None:
     known = {parameter.name for parameter in command.params}
     for parameter in root.params:
         if parameter.name in GLOBAL_OPTIONS and parameter.name not in known:
@@ -115,8 +116,10 @@ def _accept_global_options(command: Any, root: Any) -> None:
             command.params.append(accepted)
 
 
-def _apply(context: Any, parameter: Any, value: Any) -> Any:
-    """Take a global option that was given behind the command."""
+def _apply(
+    context: typer.Context, parameter: typer.CallbackParam, value: Path | None
+) -> Path | None:
+    """Apply a global option that was given after the command."""
     if value is not None:
         run = session()
         given = {"config_file": run.config_file, "data": run.data, parameter.name: value}
@@ -124,14 +127,14 @@ def _apply(context: Any, parameter: Any, value: Any) -> Any:
     return value
 
 
-class LazyCommands(Mapping[str, Any]):
-    """Commands by name, each made when it is looked up."""
+class LazyCommands(Mapping[str, ClickCommand]):
+    """Commands by name, each created when it is looked up."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], ClickCommand]]) -> None:
         self._makers = makers
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, ClickCommand] = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> ClickCommand:
         if name not in self._made:
             self._made[name] = self._makers[name]()
         return self._made[name]
@@ -144,13 +147,14 @@ class LazyCommands(Mapping[str, Any]):
 
 
 def lazily(listed: Sequence[Listed]) -> LazyCommands:
-    """The commands of the program, each imported when it is looked up."""
+    """Return the commands of the program, each imported when it is looked up."""
     return LazyCommands({each.name: partial(load, each) for each in listed})
 
 
-def _group(group: typer.Typer, name: str) -> Any:
-    """A group of Click's whose commands are made one by one: reading the parameters of thirty
-    functions takes longer than most commands.
+def _group(group: typer.Typer, name: str) -> ClickCommand:
+    """Return a Click group that creates its commands one by one.
+
+    Reading the parameters of thirty functions takes longer than most commands.
     """
     shell = copy.copy(group)
     shell.registered_commands = []
@@ -159,7 +163,7 @@ def _group(group: typer.Typer, name: str) -> Any:
     made = get_group(shell)
     made.name = name
 
-    def command(info: Any) -> Any:
+    def command(info: Any) -> ClickCommand:
         return get_command_from_info(
             info, pretty_exceptions_short=False, rich_markup_mode=group.rich_markup_mode
         )
@@ -174,8 +178,8 @@ def _group(group: typer.Typer, name: str) -> Any:
     return made
 
 
-def load(listed: Listed) -> Any:
-    """Import a command and make it one of Click's."""
+def load(listed: Listed) -> ClickCommand:
+    """Import a command and convert it to a Click command."""
     found = getattr(import_module(f"commonplace.cli.{listed.module}"), listed.attribute)
     if listed.is_group:
         return _group(found, listed.name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import Scope
+from commonplace.kernel.json_types import JsonObject
 from commonplace.storage.credentials.keys import KeyRecord, KeyStore
 
 app = typer.Typer(help="Keys of this server: hashed at rest, shown once.", no_args_is_help=True)
@@ -106,7 +107,7 @@ def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
         say("Keys count once the server runs with --auth keys (settings.auth.mode: keys).")
 
 
-def _public(record: KeyRecord) -> dict[str, Any]:
+def _public(record: KeyRecord) -> JsonObject:
     return {
         "id": record.id,
         "tenant": record.tenant,

@@ -1,4 +1,4 @@
-"""How commands print: tables for people, one JSON document for programs (`--json`)."""
+"""Output of commands: tables for people, one JSON document for programs (`--json`)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ UNBOUNDED = 100_000  # columns of a pipe or a file
 
 
 class _Revealed:
-    """What a console is about to print, with hidden characters shown.
+    """A renderable with its hidden characters made visible.
 
-    Rich's own escape sequences are control segments and styles.
+    Rich's own escape sequences are control segments and styles, so they pass.
     """
 
     def __init__(self, inner: RenderableType) -> None:
@@ -42,9 +42,7 @@ class _Revealed:
 
 
 class _RevealHook(RenderHook):
-    """Guards every way into a console, also tables, trees and progress bars that were not made
-    by this module.
-    """
+    """Reveal hidden characters in everything a console prints, trees and progress bars too."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [_Revealed(item) for item in renderables]
@@ -62,9 +60,7 @@ err = _console(stderr=True)
 
 
 def fit() -> None:
-    """A pipe or a file has no width: nothing is cut or wrapped for it, unless COLUMNS says how
-    wide it is.
-    """
+    """Do not cut or wrap lines for a pipe or a file, unless COLUMNS gives a width."""
     if "COLUMNS" not in os.environ:
         for console in (out, err):
             if not console.is_terminal:
@@ -79,7 +75,7 @@ def print_json(value: Any) -> None:
 
 
 def print_coloured_json(value: Any) -> None:
-    """The same for a person: colours on a terminal."""
+    """Print JSON, in colours on a terminal."""
     text = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode()
     out.print(
         JSONHighlighter()(Text(reveal_json(text) if out.is_terminal else text)), soft_wrap=True
@@ -89,7 +85,7 @@ def print_coloured_json(value: Any) -> None:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False
 ) -> TextTable:
-    """Cells are text, never markup: they hold what others wrote.
+    """Make a table whose cells are plain text, never markup.
 
     `one_line` cuts what does not fit instead of wrapping it.
     """
@@ -104,18 +100,18 @@ def table(
 
 
 def plain_text(value: str, style: str = "") -> Text:
-    """Text that others wrote.
+    """Return user content as text, with hidden characters made visible on a terminal.
 
-    It is made visible before it is laid out, so that columns keep their width.
+    This happens before layout, so that columns keep their width.
     """
     return Text(reveal(value) if out.is_terminal else value, style)
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table that knows its width when it is printed.
+    """A table that fits its columns to the width of the output.
 
-    Short columns and the first, which says which row it is, stay whole.
+    The first column, which identifies the row, and short columns are kept whole.
     """
 
     columns: list[Text]
@@ -148,7 +144,7 @@ class TextTable:
 
 
 def _joined(row: list[Text], widths: list[int]) -> Text:
-    """One row as a line without blanks at its end."""
+    """Join the cells of a row to a line without trailing blanks."""
     line = Text()
     for cell, width in zip(row, widths, strict=True):
         line.append_text(cell).append(" " * (width - cell.cell_len + GAP))
@@ -157,9 +153,7 @@ def _joined(row: list[Text], widths: list[int]) -> Text:
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:
-    """The widths in less room: the first at most two thirds of it, and of the others the widest
-    give first.
-    """
+    """Shrink column widths: the first to at most two thirds, then the widest of the others."""
     first, *others = widths
     first = max(1, min(first, room * 2 // 3 if others else room))
     left = max(len(others), room - first)
@@ -170,5 +164,5 @@ def _fitted(widths: list[int], room: int) -> list[int]:
 
 
 def say(text: str) -> None:
-    """A line for people, on stderr, so that stdout stays data."""
+    """Print a line for people to stderr, so that stdout stays data."""
     err.print(Text(as_typed(text)))

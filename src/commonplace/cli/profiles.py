@@ -1,4 +1,4 @@
-"""Profiles as data: what a drop-in for another server lists. They refuse no call."""
+"""Profiles: the tools that a drop-in for another server lists. They do not restrict calls."""
 
 from __future__ import annotations
 

@@ -11,9 +11,7 @@ NAME = "commonplace"
 
 
 def typed_name() -> str:
-    """How this program is called from here: its name, or its path where the shell would not find
-    it.
-    """
+    """Return the name to call this program by: its path if it is not on PATH."""
     invoked = Path(sys.argv[0])
     if invoked.name == "__main__.py" and invoked.parent.name == NAME:
         return f"{_short(Path(sys.executable))} -m {NAME}"
@@ -24,8 +22,8 @@ def typed_name() -> str:
 
 
 def _short(path: Path) -> str:
-    """Relative to the working directory where it lies below it."""
-    absolute = path.absolute()  # not resolved: an interpreter of a virtual environment is a link
+    """Return the path relative to the working directory if it is below it."""
+    absolute = path.absolute()  # not resolved: the interpreter of a virtual environment is a link
     return (
         str(absolute.relative_to(Path.cwd()))
         if absolute.is_relative_to(Path.cwd())
@@ -34,6 +32,6 @@ def _short(path: Path) -> str:
 
 
 def executable() -> Path:
-    """The `commonplace` command that belongs to this Python."""
+    """Return the path of the `commonplace` command that belongs to this Python."""
     beside = Path(sys.executable).with_name("commonplace")
     return beside if beside.exists() else Path(shutil.which("commonplace") or sys.argv[0])

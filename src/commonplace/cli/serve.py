@@ -13,10 +13,11 @@ import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.cli.terminal import complain
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.app import App
@@ -138,8 +139,8 @@ def _announce(app: App, address: str) -> None:
     sys.stderr.flush()
 
 
-def _flags(options: argparse.Namespace) -> dict[str, Any]:
-    flags: dict[str, Any] = {}
+def _flags(options: argparse.Namespace) -> JsonObject:
+    flags: JsonObject = {}
     if options.read_only:
         flags["server.read_only"] = True
     if options.all_tools:

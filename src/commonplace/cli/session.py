@@ -1,6 +1,4 @@
-"""One run of the command line: which configuration and data folder, and the product built from
-them when first needed.
-"""
+"""One run of the command line: its configuration, and the product built when first needed."""
 
 from __future__ import annotations
 
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.cli.terminal import complain
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.app import App
@@ -28,6 +27,8 @@ CHANGE_SECONDS = 86_400.0  # a person at a terminal decides how long is too long
 
 @dataclass(slots=True)
 class CommandSession:
+    """The configuration, the data folder and the application of one command."""
+
     config_file: Path | None = None
     data: Path | None = None
     _config: Config | None = None
@@ -42,7 +43,7 @@ class CommandSession:
         return self._config
 
     def app(self) -> App:
-        """The product for the local user: its commands may change the instruction catalogue."""
+        """Return the application of the local user, who may change the instruction catalogue."""
         if self._app is None:
             from commonplace.bootstrap.app import build
 
@@ -53,7 +54,7 @@ class CommandSession:
         return self._app
 
     def beside_server(self) -> bool:
-        """Whether a server uses the same data folder now."""
+        """Tell whether a server uses the same data folder now."""
         from commonplace.storage.locks.data_folder import in_use
 
         return in_use(self.config().settings.data)
@@ -66,7 +67,7 @@ class CommandSession:
         return asyncio.run(self.app().pipeline.run(Call(tool, arguments, local_user())))
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """A tool's output as JSON values; its error raised."""
+        """Run a tool and return its output as JSON values, or raise its error."""
         from commonplace.dispatch.pipeline import plain
 
         outcome = self.outcome(tool, arguments)
@@ -84,9 +85,7 @@ class CommandSession:
         arguments: Mapping[str, Any],
         work: Callable[[], Awaitable[T]],
     ) -> T:
-        """Run a change that only the command line makes: allowed, refused and recorded as a
-        tool's would be.
-        """
+        """Run a change that has no tool, with the permissions and the audit record of one."""
         from pydantic import ConfigDict
 
         from commonplace.dispatch.pipeline import Call
@@ -98,7 +97,7 @@ class CommandSession:
 
         made: list[T] = []
 
-        async def handler(context: Context, given: Given) -> dict[str, Any]:
+        async def handler(context: Context, given: Given) -> JsonObject:
             made.append(await work())
             return {}
 
@@ -106,7 +105,7 @@ class CommandSession:
             name,
             toolset,
             name,
-            "A command of the command line.",
+            "A command without a tool.",
             Given,
             dict,
             handler,
@@ -122,10 +121,9 @@ class CommandSession:
         return made[0]
 
     def recorded(self, name: str, arguments: Mapping[str, Any], work: Callable[[], T]) -> T:
-        """Run a change of who may call.
+        """Run a change of keys or tenants, with an audit record.
 
-        No switch forbids it, but it is in the audit trail, and not made where that cannot be
-        written.
+        No switch forbids it, but it fails if the audit trail cannot be written.
         """
         from commonplace.kernel.auth import local_user
         from commonplace.telemetry.recent import Finished
@@ -133,9 +131,8 @@ class CommandSession:
         audit = self.app().audit
         if audit is None:
             return work()
-        self.config().settings.data.mkdir(
-            parents=True, exist_ok=True, mode=0o700
-        )  # what is wrong with the folder is said of the folder
+        # Created here, so that an error names the data folder and not the audit trail.
+        self.config().settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         audit.ready()
         user, began, code = local_user(), time.time(), None
         try:
@@ -168,13 +165,10 @@ class CommandSession:
 
 
 def _for_a_terminal(settings: Settings) -> Settings:
-    """A terminal or a pipe takes a whole document where the context of a model would not, and a
-    person sees how long a call takes.
-    """
+    """Adapt the settings to a person: whole documents, no watcher, no log of slow calls."""
     openapi = settings.mcp.openapi.replace(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
-    instructions = settings.mcp.instructions.replace(
-        watch=False
-    )  # a command is over before the folder changes
+    # A command ends too soon to need the watcher.
+    instructions = settings.mcp.instructions.replace(watch=False)
     log = settings.log if settings.log.verbose else settings.log.replace(slow_call_ms=0)
     return settings.replace(
         mcp=settings.mcp.replace(openapi=openapi, instructions=instructions), log=log
@@ -182,10 +176,7 @@ def _for_a_terminal(settings: Settings) -> Settings:
 
 
 def _leaving_the_index(settings: Settings) -> Settings:
-    """On PostgreSQL servers share the queue of index jobs: a command beside one takes none of them.
-
-    (On SQLite one process leads.)
-    """
+    """Leave index jobs on PostgreSQL to the servers; on SQLite one process leads anyway."""
     from commonplace.bootstrap.team import on_postgres
 
     if not on_postgres(settings):
@@ -206,14 +197,14 @@ def begin(config_file: Path | None, data: Path | None) -> CommandSession:
 
 
 def session() -> CommandSession:
-    """The run under way."""
+    """Return the current run."""
     return _current
 
 
 def fail(error: CommonplaceError, *, of_tool: bool = False) -> int:
-    """Report an error and return its exit code.
+    """Print an error and return its exit code.
 
-    Hints name commands, unless a tool was called by its name.
+    Hints name commands instead of tools, except after `commonplace call`.
     """
     from commonplace.cli.serve import report
     from commonplace.cli.wording import in_commands

@@ -1,5 +1,6 @@
-"""stderr that cannot fail: a full disk behind it, or none at all, must not stop a server or
-change an exit code.
+"""A stderr that cannot fail.
+
+A closed stderr or a full disk behind it must not stop a server or change an exit code.
 """
 
 from __future__ import annotations
@@ -13,10 +14,7 @@ STDERR = 2
 
 
 class TolerantStream(io.TextIOBase):
-    """Writes straight to a descriptor and drops what it does not take.
-
-    Nothing is buffered, so nothing fails at exit.
-    """
+    """Write directly to a descriptor and ignore errors; unbuffered, so nothing fails at exit."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -36,7 +34,7 @@ class TolerantStream(io.TextIOBase):
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError:
-            pass  # there is nowhere to say so
+            pass  # nowhere left to report it
         return len(text)
 
     def fileno(self) -> int:
@@ -50,13 +48,10 @@ class TolerantStream(io.TextIOBase):
 
 
 def tolerate_stderr() -> None:
-    """Make stderr of this process one that cannot fail.
-
-    A stream that somebody put in its place is left alone.
-    """
+    """Replace sys.stderr by a stream that cannot fail, unless it was replaced already."""
     if sys.stderr is None:  # the descriptor was closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        if nowhere != STDERR:  # else a database could get this number, and stray lines with it
+        if nowhere != STDERR:  # else a database file could get descriptor 2
             os.dup2(nowhere, STDERR)
             os.close(nowhere)
         sys.stderr = os.fdopen(STDERR, "w", encoding="utf-8", closefd=False)

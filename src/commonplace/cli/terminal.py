@@ -1,6 +1,4 @@
-"""Write text that others wrote: byte for byte to a pipe or a file, with hidden characters made
-visible on a terminal.
-"""
+"""Write user content: unchanged to a pipe or a file, hidden characters visible on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from commonplace.kernel.hidden_characters import reveal, reveal_json
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Tell whether a person reads this stream; a closed or replaced one is no terminal."""
+    """Tell whether a stream is a terminal; closed or replaced streams are not."""
     try:
         return stream.isatty()
     except (AttributeError, ValueError):
@@ -20,15 +18,12 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def write_text(text: str) -> None:
-    """Write to stdout.
-
-    A pipe or a file gets the UTF-8 bytes of the text, whatever the terminal's encoding.
-    """
+    """Write text to stdout, as UTF-8 if it is a pipe or a file."""
     _write(sys.stdout, text, reveal)
 
 
 def write_json(text: str) -> None:
-    """Write JSON text to stdout; on a terminal hidden characters become escapes of JSON."""
+    """Write JSON to stdout; on a terminal hidden characters become JSON escapes."""
     _write(sys.stdout, text, reveal_json)
 
 
@@ -42,7 +37,7 @@ def _write(stream: TextIO, text: str, shown: Callable[[str], str]) -> None:
         stream.write(shown(text))
         return
     binary = getattr(stream, "buffer", None)
-    if binary is None:  # one that stands for another thing, in a test
+    if binary is None:  # a stream that a test put in place
         stream.write(text)
         return
     stream.flush()

@@ -1,6 +1,4 @@
-"""Words for a terminal: commands in the place of tool names, and our program under the name it
-can be run by.
-"""
+"""Text for a terminal: commands instead of tool names, under the path that works here."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ PHRASES = (
     ("Repeat the call with confirm: true", "Repeat the command with --yes"),
     ("Write it in parts with mode APPEND", "Write it in parts with --append"),
 )
-"""What hints say to a caller of tools, and what that is on the command line."""
+"""Phrases of hints for tools, and their counterparts on the command line."""
 TOOLS = {
     "file_list": "files ls",
     "file_stat": "files ls",
@@ -46,7 +44,8 @@ TOOLS = {
     "oas_validate": "oas validate",
 }
 TOOL = re.compile(
-    r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)_[a-z_]+\b"
+    r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)"
+    r"_[a-z_]+\b"
 )
 _COMMAND = re.compile(
     rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(each.name for each in COMMANDS)})\b)"
@@ -54,7 +53,7 @@ _COMMAND = re.compile(
 
 
 def in_commands(text: str) -> str:
-    """Name commands where a text names tools: it was written for agents."""
+    """Replace tool names by commands in a text that was written for agents."""
     for phrase, said in PHRASES:
         text = text.replace(phrase, said)
     return TOOL.sub(
@@ -66,9 +65,7 @@ def in_commands(text: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """Write every command in a text so that it works in this shell: with the program's path
-    where it is not on PATH.
-    """
+    """Make every command in a text work in this shell, with the program's path if needed."""
     if _COMMAND.search(text) is None:
         return text
     name = typed_name()

@@ -18,7 +18,7 @@ class Client(StrEnum):
 
 
 class KeyForm(StrEnum):
-    """How a client's file refers to a key without holding it."""
+    """How a client's file refers to a key without containing it."""
 
     SHELL = "${%s}"  # Claude Code: command, args, env, url and headers
     CURSOR = "${env:%s}"  # the same fields
@@ -29,7 +29,7 @@ class KeyForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
-    """Where a client keeps its servers, and under which key."""
+    """The configuration file of a client, and the key its servers stand under."""
 
     path: Callable[[Path, Path, Mapping[str, str]], Path]  # home, working directory, environment
     key: str
@@ -54,10 +54,9 @@ def _desktop(home: Path, cwd: Path, environ: Mapping[str, str]) -> Path:
     )
 
 
-# What each client reads, by its documentation in November 2026: code.claude.com/docs/en/mcp,
-# support.claude.com (custom connectors),
-# cursor.com/docs/mcp, code.visualstudio.com (MCP configuration reference), the MCP page of the
-# Codex documentation.
+# Sources, read in November 2026: code.claude.com/docs/en/mcp, support.claude.com (custom
+# connectors), cursor.com/docs/mcp, code.visualstudio.com (MCP configuration reference), the MCP
+# page of the Codex documentation.
 CLIENT_FILES: dict[Client, ClientFile] = {
     Client.CLAUDE_CODE: ClientFile(
         lambda home, cwd, environ: cwd / ".mcp.json",

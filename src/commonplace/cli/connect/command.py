@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit, urlunsplit
 
 import typer
@@ -19,12 +19,13 @@ from commonplace.cli.session import session
 from commonplace.cli.terminal import write_text
 from commonplace.edge.authenticate import KEY_VARIABLE
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.paths import expanded
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was asked for on the command line."""
+class ConnectOptions:
+    """The options of `connect` that shape a client's entry."""
 
     http: str | None
     key: str | None
@@ -58,96 +59,111 @@ def connect(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Print what a client needs to start this server, or write it.
+    """Print the entry a client needs to start this server, or write it to the client's file.
 
     Examples:
       commonplace connect claude-code
       commonplace connect cursor --write
       commonplace connect vscode --http http://127.0.0.1:8787/mcp --key cp_...
     """
-    place = CLIENT_FILES[client]
-    given = Given(http, key, key_in_file or place.form is KeyForm.LITERAL, mutation)
-    entry = _entry(place, client, given)
-    path = place.path(expanded("~"), Path.cwd(), os.environ)
-    document = {place.key: {NAME: entry}} | ({"inputs": [PROMPT]} if _prompts(place, given) else {})
-    text = to_toml(entry) if client is Client.CODEX else json.dumps(document, indent=2) + "\n"
-    notes = _notes(place, given, path)
-    backup = None
-    if write:
-        for note in notes:
-            say(note)
-        backup = (
-            merge_toml(path, entry)
-            if client is Client.CODEX
-            else merge_json(path, place.key, entry, _prompts(place, given))
-        )
+    file = CLIENT_FILES[client]
+    options = ConnectOptions(http, key, key_in_file or file.form is KeyForm.LITERAL, mutation)
+    entry = _entry(file, client, options)
+    path = file.path(expanded("~"), Path.cwd(), os.environ)
+    notes = _notes(file, options, path)
+    asks_for_key = _asks_for_key(file, options)
+    backup = _merge(client, file, path, entry, notes, asks_for_key) if write else None
     if as_json:
-        kept = str(backup) if backup else None
         print_json(
             {
                 "client": client.value,
                 "path": str(path),
                 "entry": entry,
                 "written": write,
-                "backup": kept,
+                "backup": str(backup) if backup else None,
                 "notes": notes,
             }
         )
-        return
-    if write:
+    elif write:
         say(f"wrote {path}" + (f" (the old file is {backup})" if backup else ""))
         say("Restart the client, or reload its MCP servers.")
     else:
-        write_text(text)
+        write_text(_as_text(client, file, entry, asks_for_key))
         for note in notes:
             say(note)
         say(f"This goes into {path}; --write merges it there.")
 
 
-def _prompts(place: ClientFile, given: Given) -> bool:
-    """Whether the client is to ask for the key."""
-    return given.key is not None and place.form is KeyForm.PROMPT and not given.key_in_file
+def _as_text(client: Client, file: ClientFile, entry: JsonObject, asks_for_key: bool) -> str:
+    """Return the entry as it would stand in a new file."""
+    if client is Client.CODEX:
+        return to_toml(entry)
+    document = {file.key: {NAME: entry}} | ({"inputs": [PROMPT]} if asks_for_key else {})
+    return json.dumps(document, indent=2) + "\n"
 
 
-def _notes(place: ClientFile, given: Given, path: Path) -> list[str]:
-    """What to know of the key before it is written, or how the client gets it."""
-    if given.key is None:
+def _merge(
+    client: Client,
+    file: ClientFile,
+    path: Path,
+    entry: JsonObject,
+    notes: list[str],
+    asks_for_key: bool,
+) -> Path | None:
+    """Merge the entry into the client's file and return the backup of the old one."""
+    for note in notes:  # a warning about the key comes before the key is written
+        say(note)
+    if client is Client.CODEX:
+        return merge_toml(path, entry)
+    return merge_json(path, file.key, entry, asks_for_key)
+
+
+def _asks_for_key(file: ClientFile, options: ConnectOptions) -> bool:
+    """Tell whether the client asks the user for the key."""
+    return options.key is not None and file.form is KeyForm.PROMPT and not options.key_in_file
+
+
+def _notes(file: ClientFile, options: ConnectOptions, path: Path) -> list[str]:
+    """Return warnings about the key, or how the client gets it."""
+    if options.key is None:
         return []
-    if given.key_in_file:
+    if options.key_in_file:
         warning = f"warning: {path.name} then holds the key in plain text"
-        if place.shared:
+        if file.shared:
             return [
                 (
-                    f"{warning}, and this file is usually committed. Leave out --key-in-file to "
-                    f"refer to it instead."
+                    f"{warning}, and this file is usually committed. "
+                    "Leave out --key-in-file to refer to it instead."
                 )
             ]
         return [f"{warning}; do not share that file."]
-    if place.form is KeyForm.PROMPT:
+    if file.form is KeyForm.PROMPT:
         return ["The client asks for the key when it starts the server."]
     return [
         (
-            f"Start the client with {KEY_VARIABLE} in its environment: export "
-            f"{KEY_VARIABLE}={given.key}"
+            f"Start the client with {KEY_VARIABLE} in its environment: "
+            f"export {KEY_VARIABLE}={options.key}"
         )
     ]
 
 
-def _entry(place: ClientFile, client: Client, given: Given) -> dict[str, Any]:
-    if given.http is not None:
-        return _http_entry(place, client, given, given.http)
-    entry: dict[str, Any] = {"type": "stdio"} if place.typed else {}
+def _entry(file: ClientFile, client: Client, options: ConnectOptions) -> JsonObject:
+    if options.http is not None:
+        return _http_entry(file, client, options, options.http)
+    entry: JsonObject = {"type": "stdio"} if file.typed else {}
     entry |= {"command": str(executable().absolute()), "args": ["serve", *_same_state()]}
-    variables = {"MCP_ENABLE_MUTATION": "1"} if given.mutation else {}
-    if given.key and place.form is KeyForm.NAMED and not given.key_in_file:
+    variables = {"MCP_ENABLE_MUTATION": "1"} if options.mutation else {}
+    if options.key and file.form is KeyForm.NAMED and not options.key_in_file:
         entry["env_vars"] = [KEY_VARIABLE]
-    elif given.key:
-        variables[KEY_VARIABLE] = _reference(place, given.key, given)
+    elif options.key:
+        variables[KEY_VARIABLE] = _reference(file, options.key, options)
     return entry | ({"env": variables} if variables else {})
 
 
-def _http_entry(place: ClientFile, client: Client, given: Given, address: str) -> dict[str, Any]:
-    if given.mutation:
+def _http_entry(
+    file: ClientFile, client: Client, options: ConnectOptions, address: str
+) -> JsonObject:
+    if options.mutation:
         hint = "Start that server with MCP_ENABLE_MUTATION=1 instead."
         raise CommonplaceError(
             INVALID_ARGUMENT,
@@ -164,39 +180,37 @@ def _http_entry(place: ClientFile, client: Client, given: Given, address: str) -
             f"custom connector under Settings > Connectors; "
             "that needs an https address that can be reached from the internet.",
         )
-    entry: dict[str, Any] = (
+    entry: JsonObject = (
         {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
     )
-    if given.key and place.form is KeyForm.NAMED and not given.key_in_file:
+    if options.key and file.form is KeyForm.NAMED and not options.key_in_file:
         entry["bearer_token_env_var"] = KEY_VARIABLE
-    elif given.key:
+    elif options.key:
         name = "http_headers" if client is Client.CODEX else "headers"
-        entry[name] = {"Authorization": f"Bearer {_reference(place, given.key, given)}"}
+        entry[name] = {"Authorization": f"Bearer {_reference(file, options.key, options)}"}
     return entry
 
 
-def _reference(place: ClientFile, key: str, given: Given) -> str:
-    if given.key_in_file:
+def _reference(file: ClientFile, key: str, options: ConnectOptions) -> str:
+    if options.key_in_file:
         return key
-    return place.form.value % (PROMPT["id"] if place.form is KeyForm.PROMPT else KEY_VARIABLE)
+    return file.form.value % (PROMPT["id"] if file.form is KeyForm.PROMPT else KEY_VARIABLE)
 
 
 def _endpoint(url: str) -> str:
-    """The address as a client needs it: that of a server alone leads to its /mcp."""
+    """Return the MCP endpoint; the address of a server without a path means its /mcp."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise CommonplaceError(
             INVALID_ARGUMENT,
-            f"{url!r} is no address.",
+            f"{url!r} is not an http or https address.",
             hint="For example http://127.0.0.1:8787/mcp.",
         )
     return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
 
 
 def _same_state() -> list[str]:
-    """Flags that lead a server started elsewhere, with another environment, to what this command
-    sees.
-    """
+    """Return flags that give a server started by a client the state of this command."""
     run = session()
     config = run.config()
     flags = []

@@ -13,10 +13,9 @@ from typing import Any
 
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.kernel.json_types import JsonObject
 
 NAME = "commonplace"
-
-
 PROMPT = {
     "id": "commonplace-key",
     "type": "promptString",
@@ -62,7 +61,7 @@ def merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) -> 
 
 
 def merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
-    """Replace or append our own tables; every other byte of the file stays."""
+    """Replace or append our own tables and keep every other byte of the file."""
     text = _read(path)
     try:
         before = tomllib.loads(text)
@@ -80,7 +79,7 @@ def merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
     return _replace(path, made)
 
 
-def _others(document: dict[str, Any]) -> dict[str, Any]:
+def _others(document: JsonObject) -> JsonObject:
     servers = {
         name: value for name, value in document.get("mcp_servers", {}).items() if name != NAME
     }
@@ -105,11 +104,11 @@ def to_toml(entry: Mapping[str, Any]) -> str:
 
 
 def _replace(path: Path, text: str) -> Path | None:
-    """Write atomically; return where the old file was kept."""
+    """Replace a file atomically and return the path of the backup."""
     path.parent.mkdir(parents=True, exist_ok=True)
     backup = None
     mode = 0o600
-    target = path.resolve()  # a dotfile that is a link stays one
+    target = path.resolve()  # keep a dotfile that is a symbolic link
     if target.exists():
         stamp = re.sub(r"[^0-9]", "", iso(utc_now()))
         backup = path.with_name(f"{path.name}.{stamp}.bak")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.kernel.hidden_characters import count_hidden, summarize
+from commonplace.kernel.json_types import JsonObject
 
 SCAN_SECONDS = 10.0  # of an ordinary examination; `doctor --hidden` reads everything
 NAMED_PLACES = 3
@@ -21,7 +22,7 @@ class HiddenText:
     where: str
     counted: Counter[str]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         return {
             "where": self.where,
             "count": sum(self.counted.values()),

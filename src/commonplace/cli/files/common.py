@@ -15,6 +15,7 @@ from commonplace.cli.session import session
 from commonplace.files.errors import NOT_FOUND
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.files.service import FilesService
@@ -106,14 +107,14 @@ def disk_errors(doing: str) -> Iterator[None]:
         ) from error
 
 
-def say_what_is_left(answer: dict[str, Any]) -> None:
+def say_what_is_left(answer: JsonObject) -> None:
     for note in answer.get("notes", ()):  # a limit that was lowered
         say(f"note: {note}")
     if answer["has_more"]:
         say("there is more: raise --limit" if "notes" not in answer else "there is more")
 
 
-def print_answer(answer: dict[str, Any], as_json: bool, line: str) -> None:
+def print_answer(answer: JsonObject, as_json: bool, line: str) -> None:
     if as_json:
         print_json(answer)
     else:

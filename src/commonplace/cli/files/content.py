@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,7 @@ from commonplace.cli.session import session
 from commonplace.cli.terminal import write_text
 from commonplace.files.errors import PAYLOAD_TOO_LARGE
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     pass
@@ -44,13 +45,13 @@ def _bytes_of(source: Path | None, most: int) -> bytes:
     return data
 
 
-def _write(arguments: dict[str, Any]) -> dict[str, Any]:
+def _write(arguments: JsonObject) -> JsonObject:
     """Store a text of any size that a file may have."""
     from commonplace.dispatch.transfer import Reply, Stored, run, write_in_parts
 
     errors: list[CommonplaceError] = []
 
-    def call(tool: str, given: dict[str, Any]) -> Reply:
+    def call(tool: str, given: JsonObject) -> Reply:
         try:
             return Stored(session().call(tool, given))
         except CommonplaceError as error:
@@ -60,7 +61,7 @@ def _write(arguments: dict[str, Any]) -> dict[str, Any]:
     reply = run(write_in_parts(arguments), call)
     if reply.error is not None:
         raise next(error for error in errors if error.as_dict() == reply.error)
-    stored: dict[str, Any] = reply.output
+    stored: JsonObject = reply.output
     return stored
 
 

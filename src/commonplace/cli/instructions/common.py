@@ -8,6 +8,7 @@ import typer
 
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The instruction's id.")]
 
@@ -18,7 +19,7 @@ def call(tool: str, **arguments: Any) -> Any:
     )
 
 
-def existing_item(id_: str) -> dict[str, Any]:
+def existing_item(id_: str) -> JsonObject:
     answer = call("instructions_get", id=id_)
     if answer.get("notFound"):
         from commonplace.instructions.errors import INSTRUCTION_NOT_FOUND
@@ -28,5 +29,5 @@ def existing_item(id_: str) -> dict[str, Any]:
             f"There is no instruction {id_}.",
             hint="commonplace instructions search finds it.",
         )
-    item: dict[str, Any] = answer["item"]
+    item: JsonObject = answer["item"]
     return item

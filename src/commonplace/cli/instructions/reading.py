@@ -9,9 +9,10 @@ import typer
 from commonplace.cli.instructions.common import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.terminal import write_text
+from commonplace.kernel.json_types import JsonObject
 
 
-def _rows(items: list[dict[str, Any]]) -> Any:
+def _rows(items: list[JsonObject]) -> Any:
     cells = [
         [
             item["id"],

@@ -13,6 +13,7 @@ from commonplace.cli.instructions.common import call
 from commonplace.cli.printing import JsonFlag, err, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 CHUNK = 200
 
@@ -38,7 +39,7 @@ def import_(
     from rich.progress import Progress
 
     entries = list(_entries(source))
-    total: dict[str, Any] = {
+    total: JsonObject = {
         "imported": 0,
         "skipped": 0,
         "overwritten": 0,

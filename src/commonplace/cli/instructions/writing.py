@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from commonplace.cli.instructions.common import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 
 def add(
@@ -64,7 +65,7 @@ def add(
     )
 
 
-def _report_write(answer: dict[str, Any], as_json: bool) -> None:
+def _report_write(answer: JsonObject, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     elif "error" in answer:
@@ -125,7 +126,7 @@ def _edited(editor: str, draft: Path) -> str:
         ) from None
 
 
-def _save(id_: str, item: dict[str, Any], body: str) -> None:
+def _save(id_: str, item: JsonObject, body: str) -> None:
     if body in (item["body"], item["body"] + "\n"):
         say("nothing changed")
         return

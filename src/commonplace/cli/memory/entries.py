@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -21,6 +21,7 @@ from commonplace.cli.memory.common import (
 )
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     pass
@@ -58,7 +59,7 @@ def add(
     Example:
       commonplace memory add bug "Safari drops CORS header" -c "List each header." -t cors,safari
     """
-    arguments: dict[str, Any] = {
+    arguments: JsonObject = {
         "type": type_.value,
         "title": title,
         "content": sys.stdin.read() if content == "-" else content or "",
@@ -107,7 +108,7 @@ def search(
     Example:
       commonplace memory search why does safari refuse our header
     """
-    arguments: dict[str, Any] = {"query": " ".join(query), "limit": limit, "why": why}
+    arguments: JsonObject = {"query": " ".join(query), "limit": limit, "why": why}
     arguments |= {"type": type_.value} if type_ else {}
     arguments |= {"project": project_name(project)} if project else {}
     arguments |= {"context": context} if context else {}
@@ -208,7 +209,7 @@ def list_entries(
     Example:
       commonplace memory list --type bug --tag sqlite
     """
-    arguments: dict[str, Any] = {"limit": min(max(limit, 1), 200), "deleted": deleted}
+    arguments: JsonObject = {"limit": min(max(limit, 1), 200), "deleted": deleted}
     arguments |= {"type": type_.value} if type_ else {}
     arguments |= {"project": project_name(project)} if project else {}
     arguments |= {"tag": tag} if tag else {}
@@ -252,7 +253,7 @@ def edit(
     Example:
       commonplace memory edit 01M7KPP5BJ --title "Importer waits for the lock" --confidence 4
     """
-    changes: dict[str, Any] = {
+    changes: JsonObject = {
         "title": title,
         "content": sys.stdin.read() if content == "-" else content,
         "tags": split_tags(tags) if tags else None,

@@ -16,6 +16,7 @@ from commonplace.cli.memory.common import (
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.memory.results import GeneralizeResult
@@ -199,7 +200,7 @@ def generalize(
     say("dry run: nothing was kept" if kept is None else f"kept as {kept}")
 
 
-def _node(node: dict[str, Any]) -> tuple[Any, ...]:
+def _node(node: JsonObject) -> tuple[Any, ...]:
     return node["distance"], node["id"], node["type"], node["title"], node["status"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from commonplace.cli.memory.common import (
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     pass
@@ -108,7 +109,7 @@ def import_entries(
 
     chosen = ImportFormat(format_.value) if format_ else None
     with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:
-        tasks: dict[str, Any] = {}
+        tasks: JsonObject = {}
 
         def progress(stage: str, done: int, total: int) -> None:
             task = tasks.get(stage)

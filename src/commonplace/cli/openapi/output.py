@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -14,6 +14,7 @@ from commonplace.cli.openapi.source import call
 from commonplace.cli.printing import err, print_json, say
 from commonplace.cli.terminal import write_text
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 PREVIEW_LINES = 200
 
@@ -34,7 +35,7 @@ Check = Annotated[
 ]
 
 
-def document_text(answer: dict[str, Any], output: str | None) -> str:
+def document_text(answer: JsonObject, output: str | None) -> str:
     """The document of an answer in the form that the output's name asks for."""
     if "document" not in answer:
         raise CommonplaceError(
@@ -77,8 +78,8 @@ def _preview(name: str, before: str, after: str) -> bool:
 
 def write_result(
     tool: str,
-    arguments: dict[str, Any],
-    answer: dict[str, Any],
+    arguments: JsonObject,
+    answer: JsonObject,
     output: str | None,
     *,
     yes: bool,
@@ -110,7 +111,7 @@ def write_result(
     say(f"wrote {written['written_to']}")
 
 
-def _would_change(answer: dict[str, Any], output: str | None) -> bool:
+def _would_change(answer: JsonObject, output: str | None) -> bool:
     """Whether writing would change the output file; without one, whether there is something to
     mend in the source.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.terminal import write_text
 from commonplace.cli.wording import in_commands
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 EVERYTHING = 1000
 
@@ -172,7 +173,7 @@ def walk(
     Example:
       commonplace oas walk operations openapi.yaml -w tag=pets -w deprecated=true
     """
-    arguments: dict[str, Any] = {
+    arguments: JsonObject = {
         "spec": spec(source),
         "detail": detail,
         "resolve_refs": resolve_refs,
@@ -262,8 +263,8 @@ def diff(
 _NOTES = frozenset({"circular_refs", "unresolved_refs", "refs_left"})
 
 
-def _filters(entries: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _filters(entries: list[str]) -> JsonObject:
+    found: JsonObject = {}
     for entry in entries:
         name, equals, value = entry.partition("=")
         if not equals:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from commonplace import __version__
+from commonplace.kernel.json_types import JsonObject
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"critical": "error", "error": "error", "warning": "warning", "info": "note"}
 _MARKS = {"critical": "**critical**", "error": "**breaking**", "warning": "warning", "info": "info"}
 
 
-def sarif(
-    results: Sequence[dict[str, Any]], artifact: str, rules: dict[str, str]
-) -> dict[str, Any]:
+def sarif(results: Sequence[JsonObject], artifact: str, rules: dict[str, str]) -> JsonObject:
     """One SARIF run. Each result has rule, severity, message, path and, where known, a line."""
     used = sorted({result["rule"] for result in results})
     return {
@@ -38,8 +36,8 @@ def sarif(
     }
 
 
-def _result(result: dict[str, Any], artifact: str, used: list[str]) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": artifact}}
+def _result(result: JsonObject, artifact: str, used: list[str]) -> JsonObject:
+    place: JsonObject = {"artifactLocation": {"uri": artifact}}
     if result.get("line"):
         place["region"] = {"startLine": result["line"]}
     return {
@@ -56,7 +54,7 @@ def _result(result: dict[str, Any], artifact: str, used: list[str]) -> dict[str,
     }
 
 
-def changes_markdown(answer: dict[str, Any], base: str, revision: str) -> str:
+def changes_markdown(answer: JsonObject, base: str, revision: str) -> str:
     """A comment for a pull request: the verdict, a table, the rest counted."""
     lines = [f"### API changes: `{base}` → `{revision}`", "", answer["summary"], ""]
     if answer["changes"]:
@@ -72,7 +70,7 @@ def changes_markdown(answer: dict[str, Any], base: str, revision: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def findings_markdown(answer: dict[str, Any], name: str) -> str:
+def findings_markdown(answer: JsonObject, name: str) -> str:
     verdict = "valid" if answer["valid"] else "**not valid**"
     lines = [f"### `{name}` is {verdict} OpenAPI {answer['version']}", ""]
     lines += [f"{answer['error_count']} errors, {answer['warning_count']} warnings.", ""]

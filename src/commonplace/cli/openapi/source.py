@@ -13,6 +13,7 @@ from rich.text import Text
 
 from commonplace.cli.printing import err
 from commonplace.cli.session import session
+from commonplace.kernel.json_types import JsonObject
 
 _STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
 Source = Annotated[
@@ -36,7 +37,7 @@ def spec(source: str) -> dict[str, str]:
     )
 
 
-def call(tool: str, arguments: dict[str, Any]) -> Any:
+def call(tool: str, arguments: JsonObject) -> Any:
     """A tool call with a spinner for people who wait."""
     if not err.is_terminal:
         return session().call(tool, arguments)

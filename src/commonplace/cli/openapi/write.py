@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -13,6 +13,7 @@ from commonplace.cli.openapi.output import Check, Output, Yes, write_result
 from commonplace.cli.openapi.source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 
 Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
 
@@ -56,7 +57,7 @@ def fix(
     Example:
       commonplace oas fix openapi.yaml --prune --in-place
     """
-    arguments: dict[str, Any] = {
+    arguments: JsonObject = {
         "spec": spec(source),
         "fix_duplicate_operationids": duplicate_operation_ids,
         "fix_schema_names": schema_names,
@@ -155,7 +156,7 @@ def join(
     Example:
       commonplace oas join users.yaml orders.yaml --schemas rename-right --output api.yaml
     """
-    arguments: dict[str, Any] = {
+    arguments: JsonObject = {
         "specs": [spec(source) for source in sources],
         "semantic_dedup": semantic_dedup,
     }
