@@ -63,7 +63,7 @@ COMMANDS = (
         "connect",
         "connect.command",
         "connect",
-        "Print what a client needs to start this server, or write it.",
+        "Print the entry a client needs to start this server, or write it to the client's file.",
     ),
     Listed("console", "console", "console", "Serve the web console for a server elsewhere."),
     Listed("backup", "backup", "backup", "Write all canonical state into one archive."),
