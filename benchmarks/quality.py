@@ -49,7 +49,6 @@ from benchmarks.retrieval import (
 from commonplace.files.assembly import build_files
 from commonplace.files.model import WriteMode
 from commonplace.kernel.auth import local_user
-from commonplace.search.assembly import LocalSemantics
 from commonplace.search.chunk import split
 from commonplace.search.fusion import (
     ABSTAIN_BELOW,
@@ -59,10 +58,11 @@ from commonplace.search.fusion import (
     fuse,
     size_prior,
 )
-from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
+from commonplace.search.semantic.local import LocalSemantics
 from commonplace.storage.sqlite.database import Database
 
 ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + WORDS_ALONE, consensus=0.0)

@@ -27,7 +27,7 @@ from benchmarks.seed import PROJECT, Language, seed
 from commonplace.files.assembly import build_files
 from commonplace.files.model import WriteMode
 from commonplace.kernel.auth import local_user
-from commonplace.search.assembly import Meaning, hybrid, open_meaning
+from commonplace.search.assembly import SemanticSearch, hybrid_retriever, open_semantic_search
 from commonplace.search.chunk import split
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.semantic import embed_models
@@ -199,7 +199,7 @@ def throughput() -> bool:
     alone, indexed = [], []
     for _ in range(2):
         with tempfile.TemporaryDirectory() as scratch:
-            meaning = open_meaning(Path(scratch), models=MODELS)
+            meaning = open_semantic_search(Path(scratch), models=MODELS)
             assert meaning.semantics is not None
             meaning.semantics.embedder.embed(texts[:4])
             begun = time.perf_counter()
@@ -219,14 +219,14 @@ def throughput() -> bool:
     return within
 
 
-async def _indexed(folder: Path, texts: list[str], meaning: Meaning) -> float:
+async def _indexed(folder: Path, texts: list[str], meaning: SemanticSearch) -> float:
     database = Database(folder / "commonplace.db")
     postings = SqlitePostings(database)
     files = build_files(
         database,
         folder,
         postings=postings,
-        retriever=hybrid(postings, meaning),
+        retriever=hybrid_retriever(postings, meaning),
         listener=meaning.listener,
     )
     for number, text in enumerate(texts):

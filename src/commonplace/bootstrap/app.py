@@ -402,7 +402,7 @@ def _files(parts: Parts) -> Any:
             parts, lambda side: _external(parts, parts.service("external models"), side)
         )
     from commonplace.files.assembly import database_path, from_settings
-    from commonplace.search.assembly import hybrid
+    from commonplace.search.assembly import hybrid_retriever
     from commonplace.search.lexical.sqlite import SqlitePostings
     from commonplace.storage.sqlite.database import Database
 
@@ -413,7 +413,7 @@ def _files(parts: Parts) -> Any:
     parts.gauges["posting lists"] = postings.cached
     models = parts.service("external models")
     side = models.on_disk(settings.data) if models is not None else None
-    retriever = hybrid(postings, meaning, settings.mcp.files.search, side)
+    retriever = hybrid_retriever(postings, meaning, settings.mcp.files.search, side)
     external = _external(parts, models, side) if models is not None else None
     return from_settings(
         settings,
@@ -512,9 +512,9 @@ def _meaning(parts: Parts) -> Any:
     """The local model and its vectors, shared by files and memory; absent for a reason where it
     is not installed.
     """
-    from commonplace.search.assembly import open_meaning
+    from commonplace.search.assembly import open_semantic_search
 
-    return open_meaning(
+    return open_semantic_search(
         parts.settings.data,
         parts.settings.mcp.files.search.embedding,
         models=parts.settings.models_directory,

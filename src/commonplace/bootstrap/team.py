@@ -67,9 +67,9 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     """
     from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
     from commonplace.files.store.postgres_words import require_mode
-    from commonplace.search.assembly import policy
-    from commonplace.search.hybrid import NO_MODEL, HybridRetriever
+    from commonplace.search.assembly import hybrid_policy
     from commonplace.search.lexical.postgres import PostgresPostings
+    from commonplace.search.retriever import NO_MODEL, HybridRetriever
 
     settings = parts.settings.mcp.files
     database, meaning, models = (
@@ -83,7 +83,7 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     side: Any = None
     if model is not None:
         from commonplace.files.store.postgres_embeddings import PostgresEmbeddings, require_length
-        from commonplace.files.store.postgres_sides import ExternalSide, LocalSide
+        from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
 
         length = settings.search.embedding.dimensions
         require_length(database, length)
@@ -95,7 +95,9 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
             )
         embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
         side = (
-            ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
+            PostgresExternalSide(model, embeddings)
+            if chosen is not None
+            else PostgresLocalSide(model, embeddings)
         )
         parts.closing.callback(embeddings.close)
     postings = PostgresPostings(database)
@@ -105,7 +107,7 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         settings,
         postings=postings,
         retriever=HybridRetriever(
-            words, None, policy(settings.search), meaning.absent or NO_MODEL, side
+            words, None, hybrid_policy(settings.search), meaning.absent or NO_MODEL, side
         ),
         listener=side if chosen is None else None,
         external=external_of(side if chosen is not None else None) if models is not None else None,

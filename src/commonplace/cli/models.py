@@ -15,7 +15,7 @@ from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import ModelDescription
-from commonplace.search.semantic.embed_models import DEFAULT_MODEL, ModelError, Progress
+from commonplace.search.semantic.embed_models import DEFAULT_MODEL, ModelInstallError, Progress
 
 app = typer.Typer(help="Embedding models: install, list, check, remove.", no_args_is_help=True)
 
@@ -186,7 +186,7 @@ def _size(model: ModelDescription) -> str:
 def _reported() -> Iterator[None]:
     try:
         yield
-    except ModelError as error:
+    except ModelInstallError as error:
         raise CommonplaceError(
             NOT_AVAILABLE,
             str(error),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from commonplace.files.errors import CONTENT_CHANGED, IS_DIRECTORY
-from commonplace.files.model import Entry, FilePath
+from commonplace.files.model import FileEntry, FilePath
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 MAX_PREFIX_CHARACTERS = 512
 
 
-def check_match(entry: Entry | None, if_match: str | None) -> None:
+def check_match(entry: FileEntry | None, if_match: str | None) -> None:
     """`if_match` is a content hash, or `""` for "must not exist yet"."""
     if if_match is None:
         return

@@ -118,7 +118,7 @@ def name_of(path: FilePath) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FileEntry:
     """What is at a path.
 
     A directory has no size and no creation time; its update is that of its newest descendant.
@@ -156,7 +156,7 @@ class StoredFile:
 class Slice:
     """Bytes of a file and where they stand in it."""
 
-    entry: Entry
+    entry: FileEntry
     start: int
     content: bytes
 
@@ -165,7 +165,7 @@ class Slice:
 class Situation:
     """What a mutation must know before it decides, read under the project's lock."""
 
-    entry: Entry | None  # the live file at the path
+    entry: FileEntry | None  # the live file at the path
     content: bytes  # its content; empty where there is none
     file_above: FilePath | None  # a parent of the path that is a file
     has_descendants: bool
@@ -173,7 +173,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ProjectUsage:
     project: Project
     files: int
     size_bytes: int

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.files.model import FilePath, StoredChunk
-from commonplace.search.model import Hit
+from commonplace.search.model import SearchHit
 from commonplace.search.semantic.model_http import NO_KEY, ModelError
 from commonplace.search.semantic.rerank import Reranker
 
@@ -44,7 +44,7 @@ async def ranked(
     reranker: Reranker | None,
     key: str | None,
     query: str,
-    live: Sequence[tuple[StoredChunk, Hit]],
+    live: Sequence[tuple[StoredChunk, SearchHit]],
     most: int,
 ) -> Ranking:
     """The best `most` of the candidates, which come in the order of their fused scores."""
@@ -67,7 +67,7 @@ async def ranked(
     )
 
 
-def _explained(hit: Hit) -> dict[str, Any]:
+def _explained(hit: SearchHit) -> dict[str, Any]:
     return {
         "semantic": hit.semantic,
         "lexical": hit.lexical,

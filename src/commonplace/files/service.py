@@ -38,17 +38,17 @@ from commonplace.files.indexing.deposit import KeyDeposit, vector_checks
 from commonplace.files.model import (
     ROOT,
     Deleted,
-    Entry,
+    FileEntry,
     FilePath,
     FileType,
     IndexState,
     Project,
+    ProjectUsage,
     Provenance,
     Situation,
     Slice,
     StoredChunk,
     StoredFile,
-    Usage,
     WriteMode,
     file_path,
     is_prefix_of_paths,
@@ -61,7 +61,13 @@ from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.text import query_terms, snippet
-from commonplace.search.model import Hit, Partition, Retrieval, Retriever, SearchUnavailableError
+from commonplace.search.model import (
+    Partition,
+    Retrieval,
+    Retriever,
+    SearchHit,
+    SearchUnavailableError,
+)
 from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
 
@@ -80,12 +86,12 @@ class ReadText:
     content: str
     start: int
     end: int
-    entry: Entry
+    entry: FileEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    entries: list[Entry]
+    entries: list[FileEntry]
     has_more: bool
     notes: tuple[str, ...] = ()
 
@@ -143,7 +149,7 @@ class FilesService:
         )  # vectors belong to a tenant: they are made anew
         return moved
 
-    async def stat(self, auth: AuthContext, project: str, path: str) -> Entry | None:
+    async def stat(self, auth: AuthContext, project: str, path: str) -> FileEntry | None:
         tenant, name, place = await self._admit(auth, project, path)
         return await self._files.entry(tenant, name, place)
 
@@ -182,7 +188,7 @@ class FilesService:
         mode: WriteMode = WriteMode.APPEND,
         if_match: str | None = None,
         provenance: Provenance | None = None,
-    ) -> tuple[int, Entry]:
+    ) -> tuple[int, FileEntry]:
         """Store text. `provenance` says where it came from; None leaves what is known of that."""
         tenant, name, place = await self._admit(auth, project, path)
         new = text.encode(content)
@@ -208,7 +214,7 @@ class FilesService:
         new_text: str,
         replace_all: bool = False,
         if_match: str | None = None,
-    ) -> tuple[int, Entry]:
+    ) -> tuple[int, FileEntry]:
         """Replace an exact piece of text; how many were replaced."""
         tenant, name, place = await self._admit(auth, project, path)
         if not old_text:
@@ -408,12 +414,12 @@ class FilesService:
             ) from unavailable
 
     async def _live(
-        self, tenant: str, project: Project, hits: Sequence[Hit], most: int
-    ) -> list[tuple[StoredChunk, Hit]]:
+        self, tenant: str, project: Project, hits: Sequence[SearchHit], most: int
+    ) -> list[tuple[StoredChunk, SearchHit]]:
         """The first hits whose chunk is still what its file holds; the others are deleted, or
         their successor is on its way.
         """
-        found: list[tuple[StoredChunk, Hit]] = []
+        found: list[tuple[StoredChunk, SearchHit]] = []
         left = iter(hits)
         while len(found) < most and (part := list(islice(left, most))):
             stored = {
@@ -505,11 +511,11 @@ class FilesService:
         tenant, name, place = await self._admit(auth, project, path)
         return await self._files.note_source(tenant, name, place, provenance)
 
-    async def projects(self, auth: AuthContext) -> list[Usage]:
+    async def projects(self, auth: AuthContext) -> list[ProjectUsage]:
         await self._greet(auth)
         return await self._files.projects(auth.apikey_hash)
 
-    async def usage(self, auth: AuthContext, project: str) -> Usage:
+    async def usage(self, auth: AuthContext, project: str) -> ProjectUsage:
         tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.usage(tenant, name)
 
@@ -631,7 +637,7 @@ class FilesService:
         *,
         must_exist: bool = False,
         provenance: Provenance | None = None,
-    ) -> Entry:
+    ) -> FileEntry:
         settings = self.settings
         if path == ROOT:
             raise is_directory(path)

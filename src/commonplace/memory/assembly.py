@@ -16,7 +16,7 @@ from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbe
 from commonplace.memory.retrieval.lexical import EntryPostings, LexicalIndex
 from commonplace.memory.service import MemoryPolicy, MemoryService
 from commonplace.memory.store.sqlite import SqliteMemoryStore
-from commonplace.search.assembly import open_meaning
+from commonplace.search.assembly import open_semantic_search
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
@@ -130,7 +130,7 @@ def from_settings(settings: Settings) -> MemoryService:
 
     The model is described here and loaded when first wanted.
     """
-    meaning = open_meaning(
+    meaning = open_semantic_search(
         settings.data, settings.mcp.files.search.embedding, models=settings.models_directory
     )
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None

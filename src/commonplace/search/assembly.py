@@ -1,68 +1,35 @@
 """Puts the search engine together from settings: the installed model if there is one, vectors
 below the data folder, the retriever.
 
-meaning = open_meaning(settings.data, settings.mcp.files.search.embedding,
-models=settings.models_directory) retriever = hybrid(postings, meaning, settings.mcp.files.search)
+meaning = open_semantic_search(settings.data, settings.mcp.files.search.embedding,
+models=settings.models_directory) retriever = hybrid_retriever(postings, meaning, settings.mcp.files.search)
 # build_files(retriever=..., listener=meaning.listener) meaning.close()
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from commonplace.kernel.settings import Embedding, FilesSearch
 from commonplace.search.fusion import Weights
-from commonplace.search.hybrid import NO_MODEL, HybridRetriever, Policy, Side
-from commonplace.search.model import LexicalStore, Partition, Passage, PassageListener
+from commonplace.search.model import LexicalStore, PassageListener
+from commonplace.search.retriever import NO_MODEL, HybridPolicy, HybridRetriever, SemanticSide
 from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.semantic.embed_external import ExternalModel, ExternalSide
+from commonplace.search.semantic.embed_external import ExternalModel, ExternalSemanticSide
+from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.model_http import ModelEndpoint
 from commonplace.search.semantic.rerank import ExternalReranker
 from commonplace.storage.network_loop import Outbound
 
-if TYPE_CHECKING:
-    from commonplace.search.semantic.vector import VectorIndex
-
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
 
 
-class LocalSemantics:
-    """A local model and its vectors; both cost nothing until first used. A `PassageListener`."""
-
-    def __init__(self, embedder: LocalEmbedder, folder: Path) -> None:
-        self.embedder = embedder
-        self._folder = folder
-
-    @cached_property
-    def vectors(self) -> VectorIndex:
-        from commonplace.search.semantic.vector import VectorIndex
-
-        return VectorIndex(self._folder, self.embedder)
-
-    async def synchronise(
-        self,
-        partition: Partition,
-        prefix: str,
-        passages: Sequence[Passage],
-        *,
-        most: int | None = None,
-    ) -> int:
-        return await self.vectors.synchronise(partition, prefix, passages, most=most)
-
-    def close(self) -> None:
-        self.embedder.close()
-        if "vectors" in self.__dict__:
-            self.vectors.close()
-
-
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class SemanticSearch:
     """Search by meaning as configured: there, or absent for a reason."""
 
     semantics: LocalSemantics | None
@@ -96,32 +63,34 @@ class Meaning:
             self.semantics.close()
 
 
-def open_meaning(
+def open_semantic_search(
     data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None
-) -> Meaning:
+) -> SemanticSearch:
     """The local model of the settings, if it is installed.
 
     `threads` 0: half of the processors; `models`: where models are.
     """
     settings = settings or Embedding()
     if settings.provider == "off":
-        return Meaning(None, "settings.mcp.files.search.embedding.provider is 'off'")
+        return SemanticSearch(None, "settings.mcp.files.search.embedding.provider is 'off'")
     name = (
         settings.model if settings.provider == "local" else Embedding().model
     )  # beside an external model: for callers without a key
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
-        return Meaning(None, f"{', '.join(missing)} not installed; install commonplace[embeddings]")
+        return SemanticSearch(
+            None, f"{', '.join(missing)} not installed; install commonplace[embeddings]"
+        )
     folder = (models or data / "models") / name
     try:
         embedder = LocalEmbedder(folder, threads or max(1, (os.cpu_count() or 1) // 2))
     except EmbedderUnavailableError as error:
         absent = NO_MODEL if not folder.exists() else str(error)
-        return Meaning(None, absent)
-    return Meaning(LocalSemantics(embedder, data / "vectors"))
+        return SemanticSearch(None, absent)
+    return SemanticSearch(LocalSemantics(embedder, data / "vectors"))
 
 
-def policy(settings: FilesSearch) -> Policy:
+def hybrid_policy(settings: FilesSearch) -> HybridPolicy:
     """Candidates and weights of the settings; a weight that is not given is what the other
     leaves of 1.
     """
@@ -132,19 +101,19 @@ def policy(settings: FilesSearch) -> Policy:
             semantic=semantic if semantic is not None else 1 - (lexical or 0.0),
             lexical=lexical if lexical is not None else 1 - (semantic or 0.0),
         )
-    return Policy(settings.bm25_candidates, settings.vector_candidates, fixed)
+    return HybridPolicy(settings.bm25_candidates, settings.vector_candidates, fixed)
 
 
-def hybrid(
+def hybrid_retriever(
     postings: LexicalStore,
-    meaning: Meaning,
+    meaning: SemanticSearch,
     settings: FilesSearch | None = None,
-    external: Side | None = None,
+    external: SemanticSide | None = None,
 ) -> HybridRetriever:
     return HybridRetriever(
         postings,
         meaning.semantics,
-        policy(settings or FilesSearch()),
+        hybrid_policy(settings or FilesSearch()),
         meaning.absent or NO_MODEL,
         external,
     )
@@ -170,13 +139,15 @@ class ExternalModels:
                 "fix": fix,
             }
 
-    def on_disk(self, data: Path) -> ExternalSide | None:
+    def on_disk(self, data: Path) -> ExternalSemanticSide | None:
         """The semantic side of the embedding model with its vectors below the data folder."""
         if self.embedding is None:
             return None
         from commonplace.search.semantic.vector import VectorIndex
 
-        return ExternalSide(self.embedding, VectorIndex(data / "vectors-external", self.embedding))
+        return ExternalSemanticSide(
+            self.embedding, VectorIndex(data / "vectors-external", self.embedding)
+        )
 
 
 def open_external(

@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.search.model import Hit, LexicalMatch, LexicalResult
+from commonplace.search.model import LexicalMatch, LexicalResult, SearchHit
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.embed import Vectors
+    from commonplace.search.model import Vectors
 
 PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical_weight
 LEADERS = 3
@@ -141,7 +141,7 @@ def fuse(
     legibility: float = 1.0,
     prior: float = 0.0,
     explained: bool = True,
-) -> list[Hit]:
+) -> list[SearchHit]:
     """Every document either side returned, best first (equal scores by key).
 
     `cosines` None: there was no semantic side.
@@ -186,7 +186,7 @@ def fuse(
             explain["legibility"] = round(legibility, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
         hits.append(
-            Hit(
+            SearchHit(
                 key=key,
                 score=round(score, 6),
                 lexical=None if side is None else round(side.share, 6),

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.kernel.json_types import Json
+
+if TYPE_CHECKING:  # numpy is optional, and heavy to import
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
 
 
 class SearchUnavailableError(Exception):
@@ -26,7 +34,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexDocument:
     """What is put into the index: the caller's key, unique in its partition, and the analysed
     terms of each field.
     """
@@ -109,7 +117,17 @@ class LexicalStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Neighbours:
+    """Cosines of the nearest documents and of those asked for, and how they were found."""
+
+    cosines: dict[str, float]
+    rows: int  # documents that have a vector
+    exact: bool
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)  # by key, where cheap to have
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
     """One answer of a retriever.
 
     `score` is 0 to 1 and decides the order; the components stay visible beside it.
@@ -120,7 +138,7 @@ class Hit:
     lexical: float | None = None  # 0 to 1; None = the lexical side did not return it
     semantic: float | None = None  # 0 to 1; None = the semantic side did not return it
     terms: tuple[str, ...] = ()  # query terms it holds
-    explain: Mapping[str, Any] = field(default_factory=dict)
+    explain: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +147,7 @@ class Retrieval:
     everything was used, if so.
     """
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     mode: str
     notes: tuple[str, ...] = ()
     doubt: str | None = (

@@ -18,13 +18,13 @@ from commonplace.files.store.postgres_embeddings import (
     fit_length,
     require_length,
 )
-from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.postgres_sides import PostgresLocalSide
 from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.model import Partition, Passage
+from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_queries
@@ -38,7 +38,7 @@ class Team:
         self.database = PostgresDatabase(url, pool_size=4)
         self.embedder = Words()
         self.embeddings = PostgresEmbeddings(self.database, Words.identity, DIMENSIONS, exact_rows)
-        side = LocalSide(self.embedder, self.embeddings)
+        side = PostgresLocalSide(self.embedder, self.embeddings)
         retriever = HybridRetriever(PostgresPostings(self.database), None, external=side)
         self.files = build_postgres_files(self.database, retriever=retriever, listener=side)
 

@@ -15,7 +15,7 @@ from files_box import Box, MakeBox, Words
 from commonplace.files.assembly import IndexerThread
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
 from commonplace.files.store.postgres_index import LEASE_SECONDS
-from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.postgres_sides import PostgresLocalSide
 from commonplace.files.store.sql_files import microseconds
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.settings import FilesSettings
@@ -50,7 +50,7 @@ def with_vectors(make_box: MakeBox, tmp_path: Path, url: str) -> Box:
     words = Words()
     return make_box(
         settings,
-        listener=LocalSide(
+        listener=PostgresLocalSide(
             words, PostgresEmbeddings(PostgresDatabase(url, pool_size=1), words.identity, 384)
         ),
     )

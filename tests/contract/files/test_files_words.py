@@ -20,7 +20,7 @@ from commonplace.bootstrap.app import build
 from commonplace.cli.migrate import SchemaStep, _on_postgres
 from commonplace.files.postgres_assembly import lexical_store
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
-from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.postgres_sides import PostgresLocalSide
 from commonplace.files.store.postgres_words import fit_mode, lexical_mode, words_of
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
@@ -33,8 +33,8 @@ from commonplace.kernel.settings import (
     Settings,
     StorageSettings,
 )
-from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.postgres import PostgresPostings
+from commonplace.search.retriever import HybridRetriever
 from commonplace.storage.postgres.database import PostgresDatabase, opened
 
 TEXTS = {
@@ -58,7 +58,9 @@ def with_mode(mode: LexicalMode) -> FilesSettings:
 def hybrid_box(path: Path, url: str, mode: LexicalMode, embedder: Words) -> Box:
     chosen = with_mode(mode)
     database = PostgresDatabase(url, pool_size=2)
-    side = LocalSide(embedder, PostgresEmbeddings(database, embedder.identity, embedder.dimensions))
+    side = PostgresLocalSide(
+        embedder, PostgresEmbeddings(database, embedder.identity, embedder.dimensions)
+    )
     box = Box(
         path,
         chosen,

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.model import Document, Partition
+from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.sqlite.database import Database
 
@@ -36,7 +36,7 @@ def test_a_document_put_soon_twice_is_there_once_with_its_last_words(opened: Ope
     database, postings = opened
     for words in ("first words here", "second words", "other"):
         for key in ("k", "l") if words == "other" else ("k",):
-            document = Document(key, {"body": words.split()})
+            document = IndexDocument(key, {"body": words.split()})
             database.write_now(lambda c, document=document: postings.put_soon(c, HERE, document))  # type: ignore[misc]
     found = {
         term: [

@@ -34,10 +34,9 @@ from commonplace.kernel.settings import (
     Settings,
     StorageSettings,
 )
-from commonplace.search.assembly import open_meaning, policy
-from commonplace.search.hybrid import HybridRetriever
-from commonplace.search.model import LexicalResult
-from commonplace.search.semantic.vector import Neighbours
+from commonplace.search.assembly import hybrid_policy, open_semantic_search
+from commonplace.search.model import LexicalResult, Neighbours
+from commonplace.search.retriever import HybridRetriever
 from commonplace.storage.postgres.database import opened
 from commonplace.storage.sqlite.database import Database
 
@@ -300,7 +299,7 @@ def test_the_lexical_mode_decides_what_the_words_are_ranked_by(
 def test_candidates_are_asked_of_each_side() -> None:
     words, meaning = CountingWords(), CountingMeaning()
     for lexical, semantic in ((30, 30), (7, 9), (400, 500)):
-        chosen = policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
+        chosen = hybrid_policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
         retriever = HybridRetriever(words, meaning, chosen)  # type: ignore[arg-type]
         for limit in (5, lexical + semantic):  # how many hits are wanted changes nothing
             asyncio.run(
@@ -311,12 +310,12 @@ def test_candidates_are_asked_of_each_side() -> None:
 
 
 def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
-    off = open_meaning(tmp_path, Embedding(provider="off"))
+    off = open_semantic_search(tmp_path, Embedding(provider="off"))
     assert (off.semantics, "'off'" in off.absent) == (None, True)
-    absent = open_meaning(tmp_path, Embedding(model="mine"))
+    absent = open_semantic_search(tmp_path, Embedding(model="mine"))
     assert absent.semantics is None
     (tmp_path / "models" / "mine").mkdir(parents=True)
-    broken = open_meaning(tmp_path, Embedding(model="mine"))
+    broken = open_semantic_search(tmp_path, Embedding(model="mine"))
     assert broken.semantics is None
     assert broken.absent != absent.absent
 

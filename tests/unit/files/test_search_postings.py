@@ -16,7 +16,7 @@ import pytest
 from commonplace.search.lexical.postings import upper_bound
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.model import Document, LexicalResult, Partition
+from commonplace.search.model import IndexDocument, LexicalResult, Partition
 from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")
@@ -42,7 +42,7 @@ def put(
     texts: Mapping[str, str],
     partition: Partition = HERE,
 ) -> None:
-    documents = [Document(key, {"body": text.split()}) for key, text in texts.items()]
+    documents = [IndexDocument(key, {"body": text.split()}) for key, text in texts.items()]
     database.write_now(lambda connection: postings.put(connection, partition, documents))
 
 
@@ -179,8 +179,8 @@ def test_fields_are_weighted_and_others_are_not_searched(
     database: Database, postings: SqlitePostings
 ) -> None:
     documents = [
-        Document("t", {"title": ["apple"], "body": ["pear", "plum"]}),
-        Document("b", {"title": ["pear"], "body": ["apple", "plum"]}),
+        IndexDocument("t", {"title": ["apple"], "body": ["pear", "plum"]}),
+        IndexDocument("b", {"title": ["pear"], "body": ["apple", "plum"]}),
     ]
     database.write_now(lambda connection: postings.put(connection, HERE, documents))
     assert [
@@ -213,7 +213,7 @@ def test_a_failed_transaction_leaves_the_index_as_it_was(
     before = search(postings, "alpha")
 
     def broken(connection: object) -> None:
-        postings.put(connection, HERE, [Document("two", {"body": ["alpha"]})])  # type: ignore[arg-type]
+        postings.put(connection, HERE, [IndexDocument("two", {"body": ["alpha"]})])  # type: ignore[arg-type]
         raise RuntimeError("the caller's own change failed")
 
     with pytest.raises(RuntimeError):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.model import (
     KeyNeededError,
     LexicalMatch,
@@ -24,8 +23,9 @@ from commonplace.search.model import (
     QueryTerm,
     SearchUnavailableError,
 )
+from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic.embed import EmbedderUnavailableError
-from commonplace.search.semantic.embed_external import ExternalModel, ExternalSide
+from commonplace.search.semantic.embed_external import ExternalModel, ExternalSemanticSide
 from commonplace.search.semantic.model_http import (
     ModelEndpoint,
     ModelError,
@@ -217,7 +217,7 @@ def test_vectors_are_made_with_the_key_and_removed_without_one(
     server: ModelServer, outbound: Outbound, tmp_path: Path
 ) -> None:
     model = embedding(server, outbound)
-    side = ExternalSide(model, VectorIndex(tmp_path, model))
+    side = ExternalSemanticSide(model, VectorIndex(tmp_path, model))
     here = Partition("t", "files", "p")
     passages = [Passage(f"/a#{n}", f"walnut number{n}", f"d{n}") for n in range(3)]
 
@@ -276,7 +276,7 @@ def test_one_side_answers_for_the_other_and_both_away_is_an_error(
     tmp_path: Path,
 ) -> None:
     model = embedding(server, outbound)
-    side = ExternalSide(model, VectorIndex(tmp_path, model))
+    side = ExternalSemanticSide(model, VectorIndex(tmp_path, model))
     here = Partition("t", "files", "p")
     asyncio.run(side.synchronise(here, "/a#", [Passage("/a#0", "green walnut", "d")], KEY))
     server.fault = (lambda request: (500, b"{}")) if model_away else None

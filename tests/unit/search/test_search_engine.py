@@ -14,19 +14,24 @@ import pytest
 from test_search_vectors import WordEmbedder
 
 from commonplace.kernel.settings import Embedding, Fallback, FilesSearch
-from commonplace.search.assembly import Meaning, hybrid, open_meaning, policy
+from commonplace.search.assembly import (
+    SemanticSearch,
+    hybrid_policy,
+    hybrid_retriever,
+    open_semantic_search,
+)
 from commonplace.search.fusion import ABSTAIN_BELOW, Weights
-from commonplace.search.hybrid import HybridRetriever, Policy
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import (
-    Document,
+    IndexDocument,
     LexicalResult,
     Partition,
     Passage,
     Retrieval,
     SearchUnavailableError,
 )
+from commonplace.search.retriever import HybridPolicy, HybridRetriever
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite.database import Database
@@ -55,7 +60,7 @@ class Stores:
         self.semantics = Semantics(WordEmbedder(), VectorIndex(folder / "vectors", WordEmbedder()))
 
     def fill(self, partition: Partition, texts: Mapping[str, str], embed: bool = True) -> None:
-        documents = [Document(key, {"content": analyze(text)}) for key, text in texts.items()]
+        documents = [IndexDocument(key, {"content": analyze(text)}) for key, text in texts.items()]
         self.database.write_now(
             lambda connection: self.postings.put(connection, partition, documents)
         )
@@ -99,7 +104,7 @@ def test_words_and_meaning_rank_together_and_both_components_show(stores: Stores
 
 def test_what_only_meaning_finds_is_still_scored_by_its_words(stores: Stores) -> None:
     retriever = HybridRetriever(
-        stores.postings, stores.semantics, Policy(lexical_candidates=1, semantic_candidates=5)
+        stores.postings, stores.semantics, HybridPolicy(lexical_candidates=1, semantic_candidates=5)
     )
     found = {hit.key: hit for hit in ask(retriever, "timeout", limit=5).hits}
     assert found["/db.md#1"].lexical is not None
@@ -180,7 +185,7 @@ def test_meaning_counts_as_far_as_the_model_reads_the_query(stores: Stores) -> N
 def test_weights_that_somebody_set_hold_whatever_the_model_reads(stores: Stores) -> None:
     stores.semantics.embedder = HalfReader()
     found = ask(
-        HybridRetriever(stores.postings, stores.semantics, Policy(fixed=Weights(1.0, 0.0))),
+        HybridRetriever(stores.postings, stores.semantics, HybridPolicy(fixed=Weights(1.0, 0.0))),
         "sqlite locked",
     )
     assert found.mode == "hybrid"
@@ -270,25 +275,25 @@ def test_strange_queries_are_answered(stores: Stores, query: str) -> None:
 
 
 def test_weights_of_the_settings_are_fixed_and_missing_ones_complete_to_one() -> None:
-    assert policy(FilesSearch()).fixed is None
-    assert policy(
+    assert hybrid_policy(FilesSearch()).fixed is None
+    assert hybrid_policy(
         FilesSearch(fallback=Fallback(semantic_weight=0.65, lexical_weight=0.35))
     ).fixed == Weights(0.65, 0.35)
-    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.7))).fixed == Weights(
+    assert hybrid_policy(FilesSearch(fallback=Fallback(semantic_weight=0.7))).fixed == Weights(
         0.7, pytest.approx(0.3)
     )
 
 
 def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
-    absent = open_meaning(tmp_path)
+    absent = open_semantic_search(tmp_path)
     assert absent.listener is None
     assert "commonplace models install" in absent.absent
-    off = open_meaning(tmp_path, Embedding(provider="off"))
+    off = open_semantic_search(tmp_path, Embedding(provider="off"))
     assert "provider" in off.absent
     assert [check["status"] for check in off.doctor()] == ["note"]
 
 
 def test_a_retriever_without_meaning_is_lexical(stores: Stores) -> None:
-    assert ask(hybrid(stores.postings, Meaning(None, "switched off")), "sqlite").notes == (
-        "ranked by words alone: switched off",
-    )
+    assert ask(
+        hybrid_retriever(stores.postings, SemanticSearch(None, "switched off")), "sqlite"
+    ).notes == ("ranked by words alone: switched off",)

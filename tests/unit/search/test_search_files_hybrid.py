@@ -13,8 +13,8 @@ from test_search_vectors import WordEmbedder
 from commonplace.files.assembly import build_files
 from commonplace.files.service import Found
 from commonplace.kernel.auth import local_user
-from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite.database import Database
 

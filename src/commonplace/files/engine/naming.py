@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.files.errors import INVALID_PATH
-from commonplace.files.model import Entry, FilePath, ancestors
+from commonplace.files.model import FileEntry, FilePath, ancestors
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.path_segments import number, spell, spells
 
@@ -53,7 +53,7 @@ def moved_source(source: str, old: FilePath, new: FilePath, moved: int) -> str |
     return None if joined == new else joined
 
 
-def export_target(folder: Path, entry: Entry, taken: set[Path]) -> Path:
+def export_target(folder: Path, entry: FileEntry, taken: set[Path]) -> Path:
     """Return where an export writes a file, and add that to `taken`.
 
     At its original path, or at the stored one where the original is taken or the disk has no such

@@ -18,16 +18,15 @@ import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.lexical.postings import upper_bound
-from commonplace.search.model import Partition, Passage
+from commonplace.search.model import Neighbours, Partition, Passage
 from commonplace.search.semantic.embed import EmbedderUnavailableError
-from commonplace.search.semantic.vector import Neighbours
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.failures import public_reason
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.embed import Vectors
+    from commonplace.search.model import Vectors
 
 log = logging.getLogger("commonplace.files.embeddings")
 EXACT_ROWS = 10_000  # vectors of a project up to which each is compared (ADR 0082)

@@ -20,7 +20,7 @@ from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.kernel.settings import LexicalMode
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.postings import Terms
-from commonplace.search.model import Document, Partition
+from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
@@ -67,7 +67,7 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         self,
         connection: Connection,
         partition: Partition,
-        documents: Sequence[tuple[int, Document]],
+        documents: Sequence[tuple[int, IndexDocument]],
     ) -> None:
         now = self._now()
         rows, held = [], []

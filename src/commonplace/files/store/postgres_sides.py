@@ -6,33 +6,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
-from commonplace.search.model import KeyNeededError, Partition, Passage
+from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
 from commonplace.search.semantic.embed import Embedder, legibility
 from commonplace.search.semantic.embed_external import ExternalModel, query_vector
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.embed import Vectors
-    from commonplace.search.semantic.vector import Neighbours
+    from commonplace.search.model import Vectors
 
 
-class LocalSide:
-    """`Side` for queries, `PassageListener` for the index worker."""
+class PostgresLocalSide:
+    """`SemanticSide` for queries, `PassageListener` for the index worker."""
 
     def __init__(self, embedder: Embedder, embeddings: PostgresEmbeddings) -> None:
         self._embedder = embedder
         self.embeddings = embeddings
 
-    async def vector(self, query: str, model_key: str | None) -> Any:
+    async def vector(self, query: str, model_key: str | None) -> Vectors:
         return await asyncio.to_thread(self._embedder.embed_query, query)
 
     async def legibility(self, query: str) -> float:
         return legibility(self._embedder, query)
 
     async def nearest(
-        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
     ) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 
@@ -50,18 +49,18 @@ class LocalSide:
         self.embeddings.close()
 
 
-class ExternalSide:
-    """`Side` for queries, `KeyedListener` for the index worker."""
+class PostgresExternalSide:
+    """`SemanticSide` for queries, `KeyedListener` for the index worker."""
 
     def __init__(self, model: ExternalModel, embeddings: PostgresEmbeddings) -> None:
         self._model = model
         self.embeddings = embeddings
 
-    async def vector(self, query: str, model_key: str | None) -> Any:
+    async def vector(self, query: str, model_key: str | None) -> Vectors:
         return await query_vector(self._model, query, model_key)
 
     async def nearest(
-        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
     ) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 

@@ -31,7 +31,7 @@ from commonplace.search.lexical.postings import (
     upper_bound,
 )
 from commonplace.search.model import (
-    Document,
+    IndexDocument,
     LexicalMatch,
     LexicalResult,
     Partition,
@@ -255,14 +255,14 @@ def _postings_step(connection: Connection, postings: PostgresPostings, after: in
     rows = connection.execute(
         _QUERIES["postings_missing"], {"after": after, "limit": AT_ONCE, "collection": COLLECTION}
     ).fetchall()
-    documents: dict[Partition, list[Document]] = {}
+    documents: dict[Partition, list[IndexDocument]] = {}
     for chunk_id, tenant, project, path, tokens in rows:
         fields = {
             field: [term for term, frequency in held.items() for _ in range(frequency)]
             for field, held in tokens.items()
         }
         documents.setdefault(Partition(tenant, COLLECTION, project), []).append(
-            Document(key_of(path, chunk_id), fields)
+            IndexDocument(key_of(path, chunk_id), fields)
         )
     for partition in sorted(documents, key=lambda each: (each.tenant, each.scope)):
         postings.put(connection, partition, documents[partition], keep_terms=False)

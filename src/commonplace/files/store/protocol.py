@@ -10,13 +10,14 @@ from typing import Protocol
 
 from commonplace.files.model import (
     Deleted,
-    Entry,
     FileContent,
+    FileEntry,
     FilePath,
     IndexChange,
     IndexState,
     Job,
     Project,
+    ProjectUsage,
     Provenance,
     Situation,
     Slice,
@@ -24,7 +25,6 @@ from commonplace.files.model import (
     StoredChunk,
     StoredFile,
     Terms,
-    Usage,
     VectorCounts,
     VectorJob,
 )
@@ -49,7 +49,7 @@ class FileStore(Protocol):
     Mutations queue an index job in the same transaction.
     """
 
-    async def entry(self, tenant: str, project: Project, path: FilePath) -> Entry | None:
+    async def entry(self, tenant: str, project: Project, path: FilePath) -> FileEntry | None:
         """The file or directory at a path. The root always is one."""
         ...
 
@@ -61,7 +61,7 @@ class FileStore(Protocol):
 
     async def children(
         self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = ""
-    ) -> list[Entry]:
+    ) -> list[FileEntry]:
         """Up to `limit` entries at most `depth` levels below a directory, by path; with `after`,
         those whose path is greater.
         """
@@ -74,7 +74,7 @@ class FileStore(Protocol):
         path: FilePath,
         decide: Decide,
         provenance: Provenance | None = None,
-    ) -> Entry:
+    ) -> FileEntry:
         """Under the project's lock: look, decide, store.
 
         Returns the file as it now is. Without `provenance` the old one stays.
@@ -150,9 +150,9 @@ class FileStore(Protocol):
         """
         ...
 
-    async def projects(self, tenant: str) -> list[Usage]: ...
+    async def projects(self, tenant: str) -> list[ProjectUsage]: ...
 
-    async def usage(self, tenant: str, project: Project) -> Usage: ...
+    async def usage(self, tenant: str, project: Project) -> ProjectUsage: ...
 
     async def move_tenant(self, old: str, new: str) -> int:
         """Give all files of a tenant to another that has none, index included; how many.

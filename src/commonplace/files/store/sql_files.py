@@ -29,15 +29,15 @@ from commonplace.files.errors import (
 )
 from commonplace.files.model import (
     Deleted,
-    Entry,
     FileContent,
+    FileEntry,
     FilePath,
     FileType,
     Project,
+    ProjectUsage,
     Provenance,
     Slice,
     StoredFile,
-    Usage,
     file_path,
 )
 from commonplace.files.store.protocol import Decide
@@ -90,7 +90,7 @@ class SqlFiles(ABC, Generic[C]):
     async def _commit(self, work: Callable[[C], Result], lock: str | None) -> Result:
         """Run a change, under the lock of this name; `BusyError` when it is not free in time."""
 
-    async def entry(self, tenant: str, project: Project, path: FilePath) -> Entry | None:
+    async def entry(self, tenant: str, project: Project, path: FilePath) -> FileEntry | None:
         return await self._look(
             lambda connection: self._rows(connection, tenant, project).entry(path)
         )
@@ -119,22 +119,22 @@ class SqlFiles(ABC, Generic[C]):
         if row is None:
             return None
         return Slice(
-            Entry(path, FileType.FILE, int(row[0]), row[1], row[2], row[3]),
+            FileEntry(path, FileType.FILE, int(row[0]), row[1], row[2], row[3]),
             min(offset, int(row[0])),
             row[4],
         )
 
     async def children(
         self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = ""
-    ) -> list[Entry]:
+    ) -> list[FileEntry]:
         behind = after.partition("\0")[0].encode("utf-8", "ignore").decode()
 
         at_once = min(limit, self._directories_at_once)
 
-        def walk(connection: C) -> list[Entry]:
+        def walk(connection: C) -> list[FileEntry]:
             rows = self._rows(connection, tenant, project)
             directories = [
-                Entry(FilePath(each), FileType.DIRECTORY, 0, None, updated_at)
+                FileEntry(FilePath(each), FileType.DIRECTORY, 0, None, updated_at)
                 for each, updated_at, _ in islice(
                     rows.walk("directories_from", path, depth, behind, at_once), limit
                 )
@@ -143,7 +143,9 @@ class SqlFiles(ABC, Generic[C]):
                 directories[-1].path if len(directories) == limit else None
             )  # files behind it do not count any more
             files = [
-                Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest, source)
+                FileEntry(
+                    FilePath(each), FileType.FILE, size, created_at, updated_at, digest, source
+                )
                 for each, size, created_at, updated_at, digest, source in islice(
                     self._files(rows, path, depth, behind, limit, before), limit
                 )
@@ -176,8 +178,8 @@ class SqlFiles(ABC, Generic[C]):
         path: FilePath,
         decide: Decide,
         provenance: Provenance | None = None,
-    ) -> Entry:
-        def work(connection: C) -> Entry:
+    ) -> FileEntry:
+        def work(connection: C) -> FileEntry:
             rows = self._rows(connection, tenant, project)
             found, situation = rows.situation(path)
             new = decide(situation)
@@ -202,7 +204,7 @@ class SqlFiles(ABC, Generic[C]):
             if provenance is not None and (found is not None or provenance != Provenance()):
                 rows.note_source(identity, provenance)
             source = provenance.source_path if provenance else found[6] if found else None
-            return Entry(
+            return FileEntry(
                 path, FileType.FILE, len(new), found[2] if found else now, now, digest, source
             )
 
@@ -394,7 +396,7 @@ class SqlFiles(ABC, Generic[C]):
             ):
                 files.append(
                     Slice(
-                        Entry(
+                        FileEntry(
                             FilePath(each),
                             FileType.FILE,
                             size,
@@ -411,8 +413,8 @@ class SqlFiles(ABC, Generic[C]):
 
         return await self._scan(page)
 
-    async def projects(self, tenant: str) -> list[Usage]:
-        def look(connection: C) -> list[Usage]:
+    async def projects(self, tenant: str) -> list[ProjectUsage]:
+        def look(connection: C) -> list[ProjectUsage]:
             names = [
                 Project(str(row[0]))
                 for row in connection.execute(self._queries["projects"], {"tenant": tenant})
@@ -421,7 +423,7 @@ class SqlFiles(ABC, Generic[C]):
 
         return await self._scan(look)
 
-    async def usage(self, tenant: str, project: Project) -> Usage:
+    async def usage(self, tenant: str, project: Project) -> ProjectUsage:
         return await self._scan(lambda connection: self._rows(connection, tenant, project).usage())
 
     async def move_tenant(self, old: str, new: str) -> int:

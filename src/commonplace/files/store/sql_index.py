@@ -27,7 +27,7 @@ from commonplace.files.model import (
     with_vectors,
 )
 from commonplace.files.store.sql_vectors import SqlVectorJobs
-from commonplace.search.model import Document, Partition, Passage
+from commonplace.search.model import IndexDocument, Partition, Passage
 from commonplace.storage.fair_queue import Turns
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
 from commonplace.storage.relational import Connection, Row
@@ -79,7 +79,7 @@ class SqlFileIndex(ABC, Generic[C]):
 
     @abstractmethod
     def _put(
-        self, connection: C, partition: Partition, documents: Sequence[tuple[int, Document]]
+        self, connection: C, partition: Partition, documents: Sequence[tuple[int, IndexDocument]]
     ) -> None:
         """Index the words of new chunks, by chunk id."""
 
@@ -366,7 +366,7 @@ class SqlFileIndex(ABC, Generic[C]):
         for rows, fields in zip(asked, terms, strict=True):
             row = rows.fetchone()
             assert row is not None
-            documents.append((int(row[0]), Document(key_of(job.path, row[0]), fields)))
+            documents.append((int(row[0]), IndexDocument(key_of(job.path, row[0]), fields)))
         if documents:
             self._put(connection, partition_of(job.tenant, job.project), documents)
 

@@ -11,13 +11,13 @@ from typing import Any
 from commonplace.files.errors import NOT_EMPTY, nothing_at
 from commonplace.files.model import (
     ROOT,
-    Entry,
+    FileEntry,
     FilePath,
     FileType,
     Project,
+    ProjectUsage,
     Provenance,
     Situation,
-    Usage,
     ancestors,
 )
 from commonplace.kernel.errors import CommonplaceError
@@ -45,16 +45,16 @@ class ProjectRows:
     def one(self, name: str, **parameters: Any) -> Row | None:
         return self.ask(name, **parameters).fetchone()
 
-    def entry(self, path: FilePath) -> Entry | None:
+    def entry(self, path: FilePath) -> FileEntry | None:
         file = self.ask("file", path=path) if path else None
         newest = self.ask("directory", path=path)
         row = file.fetchone() if file is not None else None
         if row is not None:
-            return Entry(path, FileType.FILE, *row[1:6])
+            return FileEntry(path, FileType.FILE, *row[1:6])
         above = newest.fetchone()
         if above is None and path != ROOT:
             return None
-        return Entry(path, FileType.DIRECTORY, 0, None, above[0] if above else None)
+        return FileEntry(path, FileType.DIRECTORY, 0, None, above[0] if above else None)
 
     def is_file(self, path: FilePath) -> bool:
         return self.one("file", path=path) is not None
@@ -78,7 +78,7 @@ class ProjectRows:
         if (
             found is not None
         ):  # it has no file above and no descendants: those rules were kept when it was made
-            entry = Entry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
+            entry = FileEntry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
             return found, Situation(entry, found[5], None, False, project_bytes)
         below = self.ask("directory", path=path)
         above = self.file_above(path)
@@ -139,11 +139,11 @@ class ProjectRows:
     def enqueue(self, path: FilePath, operation: str, now: int) -> None:
         self.ask("job_enqueue", path=path, operation=operation, file_updated_at=now, now=now)
 
-    def usage(self) -> Usage:
+    def usage(self) -> ProjectUsage:
         live, gone = self.ask("project_usage"), self.ask("deleted_usage")
         files, size = live.fetchone() or (0, 0)
         deleted_files, deleted_bytes = gone.fetchone() or (0, 0)
-        return Usage(self.project, files, size, deleted_files, deleted_bytes)
+        return ProjectUsage(self.project, files, size, deleted_files, deleted_bytes)
 
     def walk(
         self,

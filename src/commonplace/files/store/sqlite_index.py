@@ -12,7 +12,7 @@ from commonplace.files.store.sql_index import SqlFileIndex, key_of
 from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.files.store.sqlite import QUERIES, open_schema
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.model import Document, Partition
+from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.sqlite.database import Connection, Database
 
@@ -56,7 +56,7 @@ class SqliteFileIndex(SqlFileIndex[Connection]):
         self,
         connection: Connection,
         partition: Partition,
-        documents: Sequence[tuple[int, Document]],
+        documents: Sequence[tuple[int, IndexDocument]],
     ) -> None:
         self._postings.put(connection, partition, [document for _, document in documents])
 

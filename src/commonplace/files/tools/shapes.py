@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.files.errors import INVALID_OFFSET, INVALID_PATH, INVALID_QUERY, RATE_LIMITED
-from commonplace.files.model import Entry, name_of
+from commonplace.files.model import FileEntry, name_of
 from commonplace.kernel.clock import iso
 
 ZERO_TIME = "0001-01-01T00:00:00Z"
@@ -75,7 +75,7 @@ def moment(microseconds: int | None) -> str:
     return ZERO_TIME if microseconds is None else iso(_EPOCH + timedelta(microseconds=microseconds))
 
 
-def entry_out(entry: Entry) -> EntryOut:
+def entry_out(entry: FileEntry) -> EntryOut:
     answer: EntryOut = {
         "name": name_of(entry.path),
         "path": entry.path,

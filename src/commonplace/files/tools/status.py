@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Nothing, Tier, Tool
-from commonplace.files.model import Usage
+from commonplace.files.model import ProjectUsage
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, ProjectName, moment
 
@@ -69,7 +69,7 @@ class IndexStatusOut(TypedDict):
 
 
 def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
-    def project_out(usage: Usage) -> ProjectOut:
+    def project_out(usage: ProjectUsage) -> ProjectOut:
         return {"project": usage.project, "files": usage.files, "size_bytes": usage.size_bytes}
 
     async def projects(ctx: Context, args: Nothing) -> ProjectsOut:

@@ -23,7 +23,7 @@ from commonplace.files.errors import (
     QUOTA_EXCEEDED,
     RESOURCE_BUSY,
 )
-from commonplace.files.model import Entry, Provenance, WriteMode
+from commonplace.files.model import FileEntry, Provenance, WriteMode
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import (
     COMMON_ERRORS,
@@ -137,7 +137,7 @@ class RestoreOut(TypedDict):
     paths: list[str]
 
 
-def _stored(entry: Entry) -> tuple[int, str, str]:
+def _stored(entry: FileEntry) -> tuple[int, str, str]:
     return entry.size, moment(entry.updated_at), entry.content_hash or ""
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.gc_control import collector_off
-from commonplace.search.lexical.inverted import Found, InvertedIndex
+from commonplace.search.lexical.inverted import InvertedIndex, TextMatches
 
 MOST_WAITING = 64  # changes that a search may have to take in first: a few milliseconds' work
 GATHER_SECONDS = 0.05  # a change that comes in soon after another waits with it
@@ -51,7 +51,7 @@ class InstructionIndex:
         elif not self._news.is_set():
             self._news.set()
 
-    def search(self, query: str, limit: int) -> Found:
+    def search(self, query: str, limit: int) -> TextMatches:
         self._catch_up()
         return self._index.search(query, limit)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.terms import terms_of
 from commonplace.memory.model import Entry, EntryFilter
-from commonplace.search.model import Document, Partition
+from commonplace.search.model import IndexDocument, Partition
 
 COLLECTION = "memory"
 TEXT, TITLE, CONTEXT = "text", "title", "context"
@@ -22,12 +22,12 @@ def partition(tenant: Tenant) -> Partition:
     return Partition(tenant, COLLECTION, "")
 
 
-def document(entry: Entry) -> Document:
+def document(entry: Entry) -> IndexDocument:
     """Empty fields are left out: they must not shorten the average length of those that say
     something.
     """
     texts = {TEXT: entry.text, TITLE: entry.title, CONTEXT: entry.context}
-    return Document(
+    return IndexDocument(
         document_key(entry),
         {field: terms for field, text in texts.items() if (terms := terms_of(text))},
     )

@@ -41,11 +41,11 @@ from commonplace.memory.retrieval.protocol import (
     Vector,
 )
 from commonplace.search.fusion import DEFAULT, fuse
-from commonplace.search.hybrid import ScoresKeys
 from commonplace.search.lexical.text import query_terms
-from commonplace.search.model import LexicalResult, Partition, Passage
+from commonplace.search.model import LexicalResult, Neighbours, Partition, Passage
+from commonplace.search.retriever import ScoresKeys
 from commonplace.search.semantic.embed import EmbedderUnavailableError
-from commonplace.search.semantic.vector import Neighbours, StaleVectorsError
+from commonplace.search.semantic.vector import StaleVectorsError
 from commonplace.search.semantic.vector_file import VectorFileError
 
 # The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100

@@ -30,11 +30,11 @@ from commonplace.memory.retrieval.protocol import (
 from commonplace.search.lexical.retriever import lexical_hits
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
-    Hit,
     LexicalResult,
     LexicalStore,
     Partition,
     QueryTerm,
+    SearchHit,
     Sharing,
     Terms,
 )
@@ -217,7 +217,7 @@ def _by_share(result: LexicalResult) -> list[EntryMatch]:
     return [as_match(hit) for hit in lexical_hits(result)]
 
 
-def as_match(hit: Hit) -> EntryMatch:
+def as_match(hit: SearchHit) -> EntryMatch:
     return EntryMatch(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
 
 

@@ -41,7 +41,7 @@ from commonplace.memory.store.rows import (
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
-from commonplace.search.model import Document, Partition
+from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.relational import Connection
 
 Result = TypeVar("Result")
@@ -64,9 +64,11 @@ MOVED = (
 class PostingWriter(Protocol):
     """The words of entries, written in the entries' own transaction."""
 
-    def put(self, connection: Any, partition: Partition, documents: Iterable[Document]) -> None: ...
+    def put(
+        self, connection: Any, partition: Partition, documents: Iterable[IndexDocument]
+    ) -> None: ...
 
-    def put_soon(self, connection: Any, partition: Partition, document: Document) -> None: ...
+    def put_soon(self, connection: Any, partition: Partition, document: IndexDocument) -> None: ...
 
     def remove(self, connection: Any, partition: Partition, keys: Iterable[str]) -> None: ...
 

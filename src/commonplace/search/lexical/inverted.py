@@ -68,7 +68,7 @@ class _Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TextMatches:
     """How many texts match, and the best of them in order."""
 
     count: int
@@ -197,7 +197,7 @@ class InvertedIndex:
 
     # Reading
 
-    def search(self, query: str, limit: int) -> Found:
+    def search(self, query: str, limit: int) -> TextMatches:
         """Texts that contain the query, or all of its words in any form; failing both, those
         with most of its words.
 
@@ -223,7 +223,7 @@ class InvertedIndex:
         ):
             if texts and len(names) < limit:
                 names += self._listed(texts, whole, known, weights, needle, limit - len(names))
-        return Found((whole | contained).bit_count(), names, relaxed)
+        return TextMatches((whole | contained).bit_count(), names, relaxed)
 
     def _listed(
         self,

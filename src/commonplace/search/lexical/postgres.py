@@ -14,7 +14,7 @@ import psycopg
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.lexical.postings import SqlPostings
 from commonplace.search.model import (
-    Document,
+    IndexDocument,
     LexicalResult,
     Partition,
     SearchUnavailableError,
@@ -80,7 +80,9 @@ class PostgresPostings(SqlPostings[Connection]):
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         return await self._read(lambda connection: self.held_in(connection, partition, keys))
 
-    def put_soon(self, connection: Connection, partition: Partition, document: Document) -> None:
+    def put_soon(
+        self, connection: Connection, partition: Partition, document: IndexDocument
+    ) -> None:
         """Without asking first whether the key is there: a new one hardly ever is, and that
         would be a round trip.
         """

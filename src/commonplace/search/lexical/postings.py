@@ -6,7 +6,7 @@ Reading is `search`; writing (`put`, `remove`, `remove_prefix`, `clear`) takes t
 caller's own transaction, so that a domain's change and its index change commit together:
 
     postings = SqlitePostings(database)        # or PostgresPostings(database)
-    database.write_now(lambda c: postings.put(c, Partition(tenant, "notes", "main"), [Document("n1",
+    database.write_now(lambda c: postings.put(c, Partition(tenant, "notes", "main"), [IndexDocument("n1",
     {"title": [...], "body": [...]})])) result = await postings.search(Partition(tenant, "notes",
     "main"), query_terms(text), limit=30, weights={"title": 2.0, "body": 1.0})
 """
@@ -25,7 +25,7 @@ import orjson
 from commonplace.search.lexical.posting_cache import WeightedTerm
 from commonplace.search.lexical.write_buffer import WaitingWords
 from commonplace.search.model import (
-    Document,
+    IndexDocument,
     LexicalMatch,
     LexicalResult,
     Partition,
@@ -174,7 +174,7 @@ class SqlPostings(Generic[C]):
         self,
         connection: C,
         partition: Partition,
-        documents: Iterable[Document],
+        documents: Iterable[IndexDocument],
         *,
         keep_terms: bool = True,
     ) -> None:
@@ -191,7 +191,7 @@ class SqlPostings(Generic[C]):
         self._count_fields(connection, number, [held for _, held in added], 1)
         self._add_postings(connection, number, added)
 
-    def put_soon(self, connection: C, partition: Partition, document: Document) -> None:
+    def put_soon(self, connection: C, partition: Partition, document: IndexDocument) -> None:
         """Index one document the cheapest way there is; every search that begins after the
         commit finds it, as after `put`.
         """
@@ -274,7 +274,7 @@ class SqlPostings(Generic[C]):
             yield from [answer.fetchone() for answer in answers]
 
     def _add_documents(
-        self, connection: C, number: int, documents: Sequence[Document], *, keep_terms: bool
+        self, connection: C, number: int, documents: Sequence[IndexDocument], *, keep_terms: bool
     ) -> list[tuple[int, Terms]]:
         """Their ids, with how often each holds its terms."""
         counted = [

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commonplace.search.lexical.text import query_terms
-from commonplace.search.model import Hit, LexicalResult, LexicalStore, Partition, Retrieval
+from commonplace.search.model import LexicalResult, LexicalStore, Partition, Retrieval, SearchHit
 
 MAX_QUERY_CHARACTERS = 16_384  # of a query that is read; what follows does not change the answer
 
 
+def cut_query(query: str) -> tuple[str, tuple[str, ...]]:
+    """Return the part of a query that is read, and a note if it was cut."""
+    if len(query) <= MAX_QUERY_CHARACTERS:
+        return query, ()
+    note = f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used"
+    return query[:MAX_QUERY_CHARACTERS], (note,)
+
+
 class LexicalRetriever:
+    """Implements `Retriever` with words alone."""
+
     def __init__(self, store: LexicalStore) -> None:
         self._store = store
 
@@ -25,19 +35,14 @@ class LexicalRetriever:
         model_key: str | None = None,
         widen: int = 1,
     ) -> Retrieval:
-        notes = (
-            ()
-            if len(query) <= MAX_QUERY_CHARACTERS
-            else (f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used",)
-        )
-        terms = query_terms(query[:MAX_QUERY_CHARACTERS])
+        query, notes = cut_query(query)
         result = await self._store.search(
-            partition, terms, limit=limit, weights=weights, prefix=prefix
+            partition, query_terms(query), limit=limit, weights=weights, prefix=prefix
         )
         return Retrieval(lexical_hits(result), "lexical", notes)
 
 
-def lexical_hits(result: LexicalResult) -> tuple[Hit, ...]:
+def lexical_hits(result: LexicalResult) -> tuple[SearchHit, ...]:
     """Matches as hits: the score is the share of what a perfect match could reach, so it
     compares between queries.
     """
@@ -50,5 +55,5 @@ def lexical_hits(result: LexicalResult) -> tuple[Hit, ...]:
             "matched": list(match.terms),
         }
         explain["missing"] = [term.term for term in result.terms if term.term not in match.terms]
-        hits.append(Hit(match.key, share, lexical=share, terms=match.terms, explain=explain))
+        hits.append(SearchHit(match.key, share, lexical=share, terms=match.terms, explain=explain))
     return tuple(hits)

@@ -17,7 +17,7 @@ from commonplace.search.lexical.posting_cache import PostingCache
 from commonplace.search.lexical.postings import Plan, Ranked, SqlPostings, leading_terms
 from commonplace.search.lexical.write_buffer import MOST_WAITING, WaitingDocuments, WaitingWords
 from commonplace.search.model import (
-    Document,
+    IndexDocument,
     LexicalResult,
     Partition,
     SearchUnavailableError,
@@ -163,7 +163,7 @@ class SqlitePostings(SqlPostings[Connection]):
         self,
         connection: Connection,
         partition: Partition,
-        documents: Iterable[Document],
+        documents: Iterable[IndexDocument],
         *,
         keep_terms: bool = True,
     ) -> None:
@@ -171,7 +171,9 @@ class SqlitePostings(SqlPostings[Connection]):
         self._settle(connection, self._opened(connection, partition))
         super().put(connection, partition, documents, keep_terms=keep_terms)
 
-    def put_soon(self, connection: Connection, partition: Partition, document: Document) -> None:
+    def put_soon(
+        self, connection: Connection, partition: Partition, document: IndexDocument
+    ) -> None:
         number = self._opened(connection, partition)
         self._take_out(connection, number, [document.key], {})
         [(identity, held)] = self._add_documents(connection, number, [document], keep_terms=True)

@@ -22,10 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Vectors = npt.NDArray[np.float32]
+    from commonplace.search.model import Vectors
 
 BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may have its turn
 MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit

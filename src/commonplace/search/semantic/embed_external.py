@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.search.hybrid import nearest_on_disk
-from commonplace.search.model import KeyNeededError, Partition, Passage
+from commonplace.kernel.json_types import JsonObject
+from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
 from commonplace.search.semantic.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
+from commonplace.search.semantic.local import nearest_on_disk
 from commonplace.search.semantic.model_http import (
     NO_KEY,
     ModelEndpoint,
@@ -21,8 +22,8 @@ from commonplace.search.semantic.model_http import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.embed import Vectors
-    from commonplace.search.semantic.vector import Neighbours, VectorIndex
+    from commonplace.search.model import Vectors
+    from commonplace.search.semantic.vector import VectorIndex
 
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 200_000
@@ -66,15 +67,15 @@ class ExternalModel:
             made.append(self._vectors(answer, len(batch)))
         return np.concatenate(made)
 
-    def _body(self, texts: Sequence[str]) -> dict[str, Any]:
+    def _body(self, texts: Sequence[str]) -> JsonObject:
         # Such endpoints refuse an empty text, and a lone surrogate cannot be sent.
         clean = [
             (text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()) or " " for text in texts
         ]
-        body: dict[str, Any] = {"model": self._model, "input": clean, "encoding_format": "float"}
+        body: JsonObject = {"model": self._model, "input": clean, "encoding_format": "float"}
         return {**body, "dimensions": self.dimensions} if self._ask_for_length else body
 
-    def _wrong_length(self, answer: dict[str, Any]) -> bool:
+    def _wrong_length(self, answer: JsonObject) -> bool:
         """Whether to ask again, this time for the length of the settings.
 
         Only once in the life of a process.
@@ -87,7 +88,7 @@ class ExternalModel:
             return False
         return self._ask_for_length
 
-    def _vectors(self, answer: dict[str, Any], count: int) -> Vectors:
+    def _vectors(self, answer: JsonObject, count: int) -> Vectors:
         import numpy as np
 
         try:
@@ -112,21 +113,21 @@ class ExternalModel:
         return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
-class ExternalSide:
+class ExternalSemanticSide:
     """The semantic side of an external model with vectors in files.
 
-    `Side` for queries, `KeyedListener` for the index worker.
+    `SemanticSide` for queries, `KeyedListener` for the index worker.
     """
 
     def __init__(self, model: ExternalModel, vectors: VectorIndex) -> None:
         self._model = model
         self._vectors = vectors
 
-    async def vector(self, query: str, model_key: str | None) -> Any:
+    async def vector(self, query: str, model_key: str | None) -> Vectors:
         return await query_vector(self._model, query, model_key)
 
     async def nearest(
-        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
     ) -> Neighbours:
         return await nearest_on_disk(self._vectors, partition, vector, limit, prefix, also)
 
@@ -152,7 +153,7 @@ class ExternalSide:
         self._vectors.close()
 
 
-async def query_vector(model: ExternalModel, query: str, model_key: str | None) -> Any:
+async def query_vector(model: ExternalModel, query: str, model_key: str | None) -> Vectors:
     if model_key is None:
         raise EmbedderUnavailableError(NO_KEY)
     try:

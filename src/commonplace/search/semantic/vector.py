@@ -10,39 +10,27 @@ import asyncio
 import atexit
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.model import Partition, Passage
+from commonplace.search.model import Neighbours, Partition, Passage
 from commonplace.search.semantic import vector_ann
 from commonplace.search.semantic.embed import Embedder
 from commonplace.search.semantic.vector_file import (
-    Snapshot,
     VectorFile,
     VectorFileError,
     Vectors,
-    View,
+    VectorSnapshot,
+    VectorView,
 )
 
 _REBUILD_SHARE = 0.2  # rows outside the approximate index that call for a new one
 _WIDEN = 8
 Embed = Callable[[Sequence[str]], Vectors]
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Cosines of the nearest keys and of the keys asked for, and how they were found."""
-
-    cosines: dict[str, float]
-    rows: int
-    exact: bool
-    vectors: Mapping[str, Vectors] = field(
-        default_factory=dict
-    )  # of these keys, where they are cheap to have
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +261,7 @@ class VectorIndex:
                 file = self._files[partition] = VectorFile(self._folder / name.hexdigest()[:40])
             return file
 
-    def _current(self, file: VectorFile) -> Snapshot | None:
+    def _current(self, file: VectorFile) -> VectorSnapshot | None:
         """The snapshot to extend; None when there is none, or when it is another model's or
         broken (then a new one begins).
         """
@@ -301,7 +289,7 @@ class VectorIndex:
                 return None
             return index
 
-    def _build_if_worthwhile(self, file: VectorFile, generation: int, view: View) -> None:
+    def _build_if_worthwhile(self, file: VectorFile, generation: int, view: VectorView) -> None:
         rows = len(view.weights)
         if rows < self._ann_rows or not vector_ann.available():
             return
@@ -323,7 +311,7 @@ class VectorIndex:
         self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
         thread.start()
 
-    def _build(self, path: Path, view: View) -> None:
+    def _build(self, path: Path, view: VectorView) -> None:
         try:
             vector_ann.build(view, path, stopping=self._stopping)
         finally:
@@ -332,7 +320,7 @@ class VectorIndex:
 
 
 def _embed_new(
-    embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage], most: int | None
+    embed: Embed, snapshot: VectorSnapshot | None, wanted: dict[str, Passage], most: int | None
 ) -> dict[str, Vectors]:
     known = snapshot.digests if snapshot is not None else {}
     new = {p.digest: p.text for p in wanted.values() if p.digest not in known}
@@ -343,7 +331,7 @@ def _embedded(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
     return dict(zip(texts, embed(list(texts.values())), strict=True)) if texts else {}
 
 
-def _holds(snapshot: Snapshot, passage: Passage) -> bool:
+def _holds(snapshot: VectorSnapshot, passage: Passage) -> bool:
     row = snapshot.rows.get(passage.key)
     return row is not None and snapshot.row_digests[row] == passage.digest
 

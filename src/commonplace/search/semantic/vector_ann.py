@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from commonplace.search.semantic.vector_file import Vectors, View
+from commonplace.search.semantic.vector_file import Vectors, VectorView
 
 ANN_ROWS = 60_000  # below this an exact scan costs less than 10 ms
 _CONNECTIVITY = 16
@@ -29,7 +29,9 @@ def available() -> bool:
     return importlib.util.find_spec("usearch") is not None
 
 
-def build(view: View, path: Path, threads: int = 1, stopping: threading.Event | None = None) -> int:
+def build(
+    view: VectorView, path: Path, threads: int = 1, stopping: threading.Event | None = None
+) -> int:
     """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where
     it was told to stop.
     """
@@ -80,7 +82,7 @@ class AnnIndex:
         )
 
     def nearest(
-        self, view: View, query: Vectors, limit: int
+        self, view: VectorView, query: Vectors, limit: int
     ) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Rows and exact cosines: neighbours from the index, and every row it does not cover."""
         peak = float(np.abs(query).max()) or 1.0

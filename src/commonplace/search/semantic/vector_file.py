@@ -54,7 +54,7 @@ def quantise(vectors: Vectors) -> tuple[Matrix, Vectors]:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class VectorView:
     """A moment of a snapshot that a scan may use while the snapshot grows."""
 
     matrix: Matrix
@@ -84,7 +84,7 @@ class View:
 
 
 @dataclass(slots=True)
-class Snapshot:
+class VectorSnapshot:
     """What one process knows of one generation: names of rows, scales, and the mapped matrix.
 
     Grows as the journal grows.
@@ -104,15 +104,15 @@ class Snapshot:
     )  # the scale, or 0 for a dead row
     ordered: list[str] = field(default_factory=list)  # keys in order, for prefixes
     journal_bytes: int = 0
-    _view: View | None = None
+    _view: VectorView | None = None
 
     @property
     def dead(self) -> int:
         return len(self.names) - len(self.rows)
 
-    def view(self) -> View:
+    def view(self) -> VectorView:
         if self._view is None:
-            self._view = View(self.matrix, np.array(self.alive, dtype=np.float32))
+            self._view = VectorView(self.matrix, np.array(self.alive, dtype=np.float32))
         return self._view
 
     def keys_with(self, prefix: str) -> list[str]:
@@ -165,10 +165,10 @@ class VectorFile:
         self.lock = (
             threading.RLock()
         )  # of this process's snapshot; held briefly, never during a scan
-        self._known: Snapshot | None = None
+        self._known: VectorSnapshot | None = None
         self._stamp: tuple[int, int] | None = None
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> VectorSnapshot | None:
         """The present state, caught up with the journal; None when there is nothing.
 
         Two file statuses when nothing changed.
@@ -176,7 +176,7 @@ class VectorFile:
         with self.lock:
             return self._snapshot()
 
-    def _snapshot(self) -> Snapshot | None:
+    def _snapshot(self) -> VectorSnapshot | None:
         try:
             status = (self.folder / "current").stat()
         except FileNotFoundError:
@@ -200,7 +200,7 @@ class VectorFile:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def begin(self, identity: str, dimensions: int) -> Snapshot:
+    def begin(self, identity: str, dimensions: int) -> VectorSnapshot:
         """An empty next generation (inside `writing`)."""
         generation = 1 + max(
             (int(path.stem) for path in self.folder.glob("*.journal") if path.stem.isdecimal()),
@@ -216,7 +216,7 @@ class VectorFile:
 
     def append(
         self,
-        snapshot: Snapshot,
+        snapshot: VectorSnapshot,
         named: Sequence[tuple[str, str]],
         vectors: Vectors,
         gone: Sequence[str],
@@ -250,7 +250,7 @@ class VectorFile:
         with self.lock:
             self._catch_up(snapshot)
 
-    def compact_if_worthwhile(self, snapshot: Snapshot) -> Snapshot:
+    def compact_if_worthwhile(self, snapshot: VectorSnapshot) -> VectorSnapshot:
         """Once a third of the rows is dead, write the living ones as the next generation (inside
         `writing`).
         """
@@ -323,7 +323,7 @@ class VectorFile:
             if number.isdecimal() and int(number) != generation:
                 path.unlink(missing_ok=True)
 
-    def _open(self) -> Snapshot:
+    def _open(self) -> VectorSnapshot:
         for _ in range(5):  # a compaction may take a generation away while we look
             generation = self._generation()
             if generation is None:
@@ -340,12 +340,12 @@ class VectorFile:
                 )
             dimensions = int(header["dimensions"])
             empty = np.zeros((0, dimensions), dtype=np.int8)
-            return Snapshot(
+            return VectorSnapshot(
                 generation, str(header["identity"]), dimensions, empty, journal_bytes=len(first)
             )
         raise VectorFileError(f"{self.folder} names a generation that is not there")
 
-    def _catch_up(self, snapshot: Snapshot) -> None:
+    def _catch_up(self, snapshot: VectorSnapshot) -> None:
         path = self._journal_path(snapshot.generation)
         if path.stat().st_size <= snapshot.journal_bytes:
             return
@@ -362,7 +362,7 @@ class VectorFile:
         snapshot.journal_bytes += len(complete)
         self._map(snapshot)
 
-    def _map(self, snapshot: Snapshot) -> None:
+    def _map(self, snapshot: VectorSnapshot) -> None:
         needed = len(snapshot.names) * snapshot.dimensions
         if len(snapshot.matrix) >= len(snapshot.names):
             return

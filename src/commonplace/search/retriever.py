@@ -1,0 +1,216 @@
+"""The hybrid `Retriever` of a partitioned collection: words and vectors of one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from commonplace.kernel.json_types import JsonObject
+from commonplace.search import hybrid
+from commonplace.search.fusion import DEFAULT, Parameters, Weights, describe, doubt_about
+from commonplace.search.lexical.retriever import cut_query
+from commonplace.search.lexical.text import query_terms
+from commonplace.search.model import (
+    LexicalResult,
+    LexicalStore,
+    Neighbours,
+    Partition,
+    Retrieval,
+)
+from commonplace.search.semantic.local import LocalSemanticSide, Semantics
+
+if TYPE_CHECKING:
+    from commonplace.search.model import Vectors
+
+NO_MODEL = "no embedding model is installed; run: commonplace models install"
+
+
+@runtime_checkable
+class ScoresKeys(Protocol):
+    """A lexical store that can also score given documents, wherever they rank."""
+
+    async def score_keys(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
+    ) -> LexicalResult: ...
+
+
+class SemanticSide(Protocol):
+    """A model and its vectors. Raises EmbedderUnavailableError with the reason."""
+
+    async def vector(self, query: str, model_key: str | None) -> Vectors: ...
+
+    async def nearest(
+        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours: ...
+
+
+@runtime_checkable
+class CalibratedSide(Protocol):
+    """A side whose model the scores were calibrated on.
+
+    It can say how well it reads a query, from 0 to 1.
+    """
+
+    async def legibility(self, query: str) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HybridPolicy:
+    """How many candidates each side gives at most, and how they are combined."""
+
+    lexical_candidates: int = 30
+    semantic_candidates: int = 30
+    fixed: Weights | None = None  # None: judged per query
+    parameters: Parameters = DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWords:
+    """`LexicalQuery` against one partition of a lexical store."""
+
+    store: LexicalStore
+    partition: Partition
+    terms: Sequence[str]
+    limit: int
+    weights: Mapping[str, float]
+    prefix: str
+
+    async def find(self) -> LexicalResult:
+        return await self.store.search(
+            self.partition, self.terms, limit=self.limit, weights=self.weights, prefix=self.prefix
+        )
+
+    async def score(self, keys: Sequence[str]) -> LexicalResult | None:
+        if not self.terms or not isinstance(self.store, ScoresKeys):
+            return None
+        return await self.store.score_keys(self.partition, self.terms, keys, weights=self.weights)
+
+
+class PartitionMeaning:
+    """`SemanticQuery` against one partition of a semantic side."""
+
+    def __init__(
+        self,
+        side: SemanticSide,
+        partition: Partition,
+        query: str,
+        limit: int,
+        prefix: str,
+        model_key: str | None,
+        judge_legibility: bool,
+    ) -> None:
+        self._side = side
+        self._partition = partition
+        self._query = query
+        self._limit = limit
+        self._prefix = prefix
+        self._model_key = model_key
+        self._judge_legibility = judge_legibility
+        self._vector: Vectors | None = None
+
+    async def embed(self) -> float:
+        self._vector = await self._side.vector(self._query, self._model_key)
+        if self._judge_legibility and isinstance(self._side, CalibratedSide):
+            return await self._side.legibility(self._query)
+        return 1.0
+
+    async def nearest(self, also: Sequence[str]) -> Neighbours:
+        assert self._vector is not None, "call embed first"
+        return await self._side.nearest(
+            self._partition, self._vector, self._limit, self._prefix, also
+        )
+
+
+class HybridRetriever:
+    """Implements `Retriever`. Without a semantic side it is lexical, and says why."""
+
+    def __init__(
+        self,
+        lexical: LexicalStore,
+        semantics: Semantics | None = None,
+        policy: HybridPolicy | None = None,
+        without: str = NO_MODEL,
+        external: SemanticSide | None = None,
+    ) -> None:
+        """Ask `external` first; if it cannot answer, ask the local model and say so."""
+        self._lexical = lexical
+        self._sides: list[SemanticSide] = [
+            side
+            for side in (external, LocalSemanticSide(semantics) if semantics is not None else None)
+            if side is not None
+        ]
+        self._policy = policy or HybridPolicy()
+        self._without = without
+
+    async def retrieve(
+        self,
+        partition: Partition,
+        query: str,
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
+        model_key: str | None = None,
+        widen: int = 1,
+    ) -> Retrieval:
+        policy = self._policy
+        query, notes = cut_query(query)
+        words = PartitionWords(
+            self._lexical,
+            partition,
+            query_terms(query),
+            policy.lexical_candidates * widen,
+            weights,
+            prefix,
+        )
+        # weights that somebody set hold however well the model reads the query
+        judged = policy.fixed is None
+        wanted = policy.semantic_candidates * widen
+        meanings = [
+            PartitionMeaning(side, partition, query, wanted, prefix, model_key, judged)
+            for side in (self._sides if query.strip() else ())
+        ]
+        result = await hybrid.search(
+            words, meanings, hybrid.Judgement(policy.parameters, policy.fixed)
+        )
+        side = None if result.answered_by is None else self._sides[result.answered_by]
+        hits = result.hits[:limit]
+        calibrated = judged and (side is None or isinstance(side, CalibratedSide))
+        return Retrieval(
+            hits,
+            "hybrid" if side is not None else "lexical",
+            (*notes, *self._notes(result)),
+            doubt_about(hits[0].score) if hits and calibrated else None,
+        )
+
+    def parameters(self) -> JsonObject:
+        """Return the parameters in force, for `doctor`."""
+        return {
+            **describe(self._policy.parameters),
+            "fixed_weights": self._policy.fixed is not None,
+        }
+
+    def _notes(self, result: hybrid.HybridResult) -> list[str]:
+        """Say which side was skipped or incomplete, and why."""
+        near = result.neighbours
+        if near is None:
+            reasons = result.skipped if self._sides else (self._without,)
+            joined = "; ".join(dict.fromkeys(reasons))
+            return [f"ranked by words alone: {joined}"] if reasons else []
+        notes = [f"meaning by the local model: {reason}" for reason in result.skipped]
+        if result.lexical_error is not None:
+            notes.append(
+                f"ranked by meaning alone: the words cannot be searched ({result.lexical_error})"
+            )
+        if near.rows < result.words.documents:
+            notes.append(
+                f"meaning covers {near.rows} of {result.words.documents} passages; the others "
+                f"were ranked by words alone"
+            )
+        return notes

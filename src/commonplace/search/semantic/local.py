@@ -1,0 +1,109 @@
+"""The semantic side of a model on this machine, with its vectors in files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.search.model import Neighbours, Partition, Passage
+from commonplace.search.semantic.embed import (
+    Embedder,
+    EmbedderUnavailableError,
+    LocalEmbedder,
+    legibility,
+)
+from commonplace.storage.failures import public_reason
+
+if TYPE_CHECKING:
+    from commonplace.search.model import Vectors
+    from commonplace.search.semantic.vector import VectorIndex
+
+log = logging.getLogger("commonplace.search")
+
+
+class Semantics(Protocol):
+    """A local model and the index of its vectors."""
+
+    @property
+    def embedder(self) -> Embedder: ...
+
+    @property
+    def vectors(self) -> VectorIndex: ...
+
+
+class LocalSemantics:
+    """A local model and its vectors, both opened on first use. A `PassageListener`."""
+
+    def __init__(self, embedder: LocalEmbedder, folder: Path) -> None:
+        self.embedder = embedder
+        self._folder = folder
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        from commonplace.search.semantic.vector import VectorIndex
+
+        return VectorIndex(self._folder, self.embedder)
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
+        return await self.vectors.synchronise(partition, prefix, passages, most=most)
+
+    def close(self) -> None:
+        self.embedder.close()
+        if "vectors" in self.__dict__:
+            self.vectors.close()
+
+
+class LocalSemanticSide:
+    """`CalibratedSide` of the local model; it needs no caller's key."""
+
+    def __init__(self, semantics: Semantics) -> None:
+        self._semantics = semantics
+
+    async def vector(self, query: str, model_key: str | None) -> Vectors:
+        return await asyncio.to_thread(self._semantics.embedder.embed_query, query)
+
+    async def legibility(self, query: str) -> float:
+        return legibility(self._semantics.embedder, query)
+
+    async def nearest(
+        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        return await nearest_on_disk(
+            self._semantics.vectors, partition, vector, limit, prefix, also
+        )
+
+
+async def nearest_on_disk(
+    vectors: VectorIndex,
+    partition: Partition,
+    vector: Vectors,
+    limit: int,
+    prefix: str,
+    also: Sequence[str],
+) -> Neighbours:
+    """Search vector files; raise EmbedderUnavailableError with a remedy if they are unusable."""
+    from commonplace.search.semantic.vector import StaleVectorsError
+    from commonplace.search.semantic.vector_file import VectorFileError
+
+    try:
+        return await asyncio.to_thread(vectors.search, partition, vector, limit, prefix, also)
+    except StaleVectorsError:
+        raise EmbedderUnavailableError(
+            "the vectors were made by another model; run: commonplace reindex"
+        ) from None
+    except (VectorFileError, OSError) as error:
+        log.warning("the vectors cannot be read", exc_info=error)
+        raise EmbedderUnavailableError(
+            f"the vectors cannot be read ({public_reason(error)}); run: commonplace reindex"
+        ) from error
