@@ -1,31 +1,19 @@
-"""The parts of the product that live in PostgreSQL, put together for `bootstrap`: the schema's
-components, the database, files.
-"""
+"""The half of the product that lives in PostgreSQL, for installations of a team."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 
 if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
+    from commonplace.files.service import FilesService
+    from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
+    from commonplace.memory.service import MemoryService
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.postgres.migrations import Component
-
-
-class Parts(Protocol):
-    """What bootstrap hands to a builder."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def closing(self) -> ExitStack: ...
-
-    def service(self, name: str) -> Any: ...
 
 
 def on_postgres(settings: Settings) -> bool:
@@ -33,7 +21,7 @@ def on_postgres(settings: Settings) -> bool:
 
 
 def postgres_components() -> list[Component]:
-    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
+    """List every component of the schema in PostgreSQL, in the order of their migrations."""
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
@@ -42,16 +30,12 @@ def postgres_components() -> list[Component]:
     return [STORAGE, SEARCH, FILES, MEMORY]
 
 
-def open_postgres(parts: Parts) -> PostgresDatabase:
-    """The one database of a team, its schema checked.
-
-    The components of this process share its connections.
-    """
+def open_postgres(settings: Settings) -> PostgresDatabase:
+    """Open the database of a team; raise where its schema is not the one of this version."""
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.postgres.migrations import require
 
-    storage = parts.settings.storage
-    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
+    database = PostgresDatabase(settings.storage.url, pool_size=settings.storage.pool_size)
     try:
         require(database, postgres_components())
     except BaseException:
@@ -60,46 +44,22 @@ def open_postgres(parts: Parts) -> PostgresDatabase:
     return database
 
 
-def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
-    """Files in PostgreSQL.
+def open_team_files(services: Services) -> FilesService:
+    """Open files in PostgreSQL, with the vectors of one model beside them.
 
-    Vectors are there too, of one model: the external one if it is configured, else this machine's.
+    It is the external model where one is configured, else this machine's.
     """
+    from commonplace.bootstrap.embedded import external_files
     from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
     from commonplace.files.store.postgres_words import require_mode
     from commonplace.search.assembly import hybrid_policy
     from commonplace.search.lexical.postgres import PostgresPostings
     from commonplace.search.retriever import NO_MODEL, HybridRetriever
 
-    settings = parts.settings.mcp.files
-    database, meaning, models = (
-        parts.service("postgres"),
-        parts.service("meaning"),
-        parts.service("external models"),
-    )
+    settings = services.settings.mcp.files
+    database, semantic, models = services.postgres, services.semantic, services.external_models
     require_mode(database, settings.search.lexical)
-    chosen = models.embedding if models is not None else None
-    model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
-    side: Any = None
-    if model is not None:
-        from commonplace.files.store.postgres_embeddings import PostgresEmbeddings, require_length
-        from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
-
-        length = settings.search.embedding.dimensions
-        require_length(database, length)
-        if model.dimensions != length:
-            name = "settings.mcp.files.search.embedding.dimensions"
-            raise CommonplaceError(
-                INVALID_CONFIG,
-                f"{name} is {length}; the model {model.identity} makes {model.dimensions}.",
-            )
-        embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
-        side = (
-            PostgresExternalSide(model, embeddings)
-            if chosen is not None
-            else PostgresLocalSide(model, embeddings)
-        )
-        parts.closing.callback(embeddings.close)
+    external, local = _semantic_sides(services, database)
     postings = PostgresPostings(database)
     words = lexical_store(database, settings, postings)
     return run_postgres_files(
@@ -107,27 +67,71 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         settings,
         postings=postings,
         retriever=HybridRetriever(
-            words, None, hybrid_policy(settings.search), meaning.absent or NO_MODEL, side
+            words,
+            None,
+            hybrid_policy(settings.search),
+            semantic.absent or NO_MODEL,
+            external or local,
         ),
-        listener=side if chosen is None else None,
-        external=external_of(side if chosen is not None else None) if models is not None else None,
-        rates=parts.service("shared rates"),
+        listener=local,
+        external=external_files(services, models, external) if models is not None else None,
+        rates=services.shared_rates,
     )
 
 
-async def figures_of_a_team(
-    settings: Settings, services: Mapping[str, Callable[[], Any]]
-) -> dict[str, float]:
-    """For metrics: the connections to PostgreSQL, and which of the models and the cache are left
-    alone because they failed.
-    """
-    figures: dict[str, float] = services["postgres"]().figures() if on_postgres(settings) else {}
+def _semantic_sides(
+    services: Services, database: PostgresDatabase
+) -> tuple[PostgresExternalSide | None, PostgresLocalSide | None]:
+    """Open the vectors in PostgreSQL: of the external model, of the local one, or of none."""
+    semantic, models = services.semantic, services.external_models
+    external = models.embedding if models is not None else None
+    local = semantic.semantics.embedder if semantic.semantics is not None else None
+    model = external or local
+    if model is None:
+        return None, None
+    from commonplace.files.store.postgres_embeddings import PostgresEmbeddings, require_length
+    from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
+
+    length = services.settings.mcp.files.search.embedding.dimensions
+    require_length(database, length)
+    if model.dimensions != length:
+        raise CommonplaceError(
+            INVALID_CONFIG,
+            f"settings.mcp.files.search.embedding.dimensions is {length}; the model "
+            f"{model.identity} makes {model.dimensions}.",
+        )
+    embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
+    services.on_close(embeddings.close)
+    if external is not None:
+        return PostgresExternalSide(external, embeddings), None
+    assert local is not None
+    return None, PostgresLocalSide(local, embeddings)
+
+
+def open_team_memory(services: Services) -> MemoryService:
+    """Open memory in PostgreSQL, on the connections that files use too."""
+    from commonplace.memory.assembly import build_postgres_memory
+
+    semantic = services.semantic
+    return build_postgres_memory(
+        services.postgres,
+        settings=services.settings.mcp.memory,
+        embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
+        model_missing=semantic.absent or None,
+    )
+
+
+async def team_gauges(services: Services) -> dict[str, float]:
+    """Return gauges for /metrics: connections to PostgreSQL, and circuit breakers that are open."""
+    settings = services.settings
+    gauges: dict[str, float] = services.postgres.figures() if on_postgres(settings) else {}
     search = settings.mcp.files.search
     if search.embedding.provider == "openai" or search.rerank.enabled:
-        figures |= {
+        models = services.external_models
+        gauges |= {
             f"model_{endpoint.name}_resting": float(endpoint.resting)
-            for endpoint in services["external models"]().endpoints
+            for endpoint in (models.endpoints if models is not None else ())
         }
-    if settings.storage.cache_url:
-        figures["cache_resting"] = float(services["cache"]().resting)
-    return figures
+    if services.cache is not None:
+        gauges["cache_resting"] = float(services.cache.resting)
+    return gauges

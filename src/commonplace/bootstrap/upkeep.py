@@ -1,50 +1,43 @@
-"""Bootstrap's part for data in order: identity of the data folder, space held back, checks of
-databases, and readiness.
-"""
+"""Care for the data while a server runs: the data folder, reserved space, integrity, readiness."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.settings import Settings
 from commonplace.storage.disk.access import require_writable
 from commonplace.storage.disk.identity import DataFolder
 from commonplace.storage.disk.private_files import tighten_data_folder
 from commonplace.storage.disk.reserve import Reserve
-from commonplace.telemetry.audit import AuditLog
-from commonplace.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
     from commonplace.server.readiness import Probe, Readiness
     from commonplace.storage.integrity.checks import DatabaseChecks
     from commonplace.storage.integrity.monitor import IntegrityWatch
     from commonplace.storage.migrations import Migration
     from commonplace.storage.sqlite.database import Database
-
-log = logging.getLogger("commonplace.bootstrap")
+    from commonplace.storage.valkey.client import Valkey
 
 SQLITE_SCHEME = "sqlite:///"
-THREADS = (
-    2  # of readiness alone: what hangs elsewhere must not hide that this server cannot be used
-)
-Services = Mapping[str, Callable[[], Any]]
+PROBE_THREADS = 2  # of their own: a pool that hangs elsewhere must not hide that probes fail
 
 
 def sqlite_path(settings: Settings) -> Path | None:
-    """The SQLite file of files and their index; None on PostgreSQL."""
+    """Return the SQLite file of files and their index; None on PostgreSQL."""
     url = settings.database_url
     return Path(url[len(SQLITE_SCHEME) :]) if url.startswith(SQLITE_SCHEME) else None
 
 
 def database_checks(settings: Settings) -> list[DatabaseChecks]:
-    """How to check each SQLite file of this installation."""
+    """Return the checks of each SQLite file of this installation."""
     path = sqlite_path(settings)
     if path is None:
         return []
@@ -54,68 +47,14 @@ def database_checks(settings: Settings) -> list[DatabaseChecks]:
     return [checks_of_files(path), checks_of_memory(settings.data / "memory.db")]
 
 
-def record_refusal(error: CommonplaceError, audit: AuditLog | None, metrics: Metrics) -> None:
-    """Record a request without a valid key.
-
-    The authenticator bounds their number, so they cannot fill the disk.
-    """
-    metrics.count("unauthenticated")
-    if audit is not None:
-        record = {
-            "type": "call",
-            "tool": None,
-            "tenant": None,
-            "label": "",
-            "outcome": "refused",
-            "code": error.code.name,
-        }
-        try:
-            audit.append({**record, "duration_ms": 0, "trace_id": "", "arguments": {}})
-        except CommonplaceError as failed:
-            log.error("a refused request could not be recorded: %s", failed.message)
-
-
-class Deferred:
-    """Stands for a service that is built when it is first used.
-
-    `known` attributes are answered without it.
-    """
-
-    __slots__ = ("_known", "_make")
-
-    def __init__(self, make: Callable[[], Any], **known: Any) -> None:
-        self._make = make
-        self._known = known
-
-    def __getattr__(self, name: str) -> Any:
-        return self._known[name] if name in self._known else getattr(self._make(), name)
-
-
-def deferred(name: str, make: Callable[[], Any], settings: Settings) -> Callable[[], Any]:
-    """Let a call open a service on disk, not a listing of tools: a disk that is full then fails
-    calls, and only those.
-    """
-    if name == "files":
-        return lambda: Deferred(make, settings=settings.mcp.files)
-    if name == "memory":
-        return lambda: _deferred_memory(make, settings)
-    return make
-
-
-def _deferred_memory(make: Callable[[], Any], settings: Settings) -> Deferred:
-    from commonplace.memory.assembly import policy_of
-
-    return Deferred(make, policy=policy_of(settings.mcp.memory))
-
-
 class Upkeep:
-    """What a server does for its data beside serving it."""
+    """The care of a server for its data."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.folder = DataFolder(settings.data)
         self.reserve = Reserve(settings.data)
-        self.databases: list[Database] = []  # those that are open in this process
+        self.databases: list[Database] = []  # open in this process
         self._watch: IntegrityWatch | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._readiness: Readiness | None = None
@@ -136,14 +75,11 @@ class Upkeep:
             self.folder.release()
 
     def start_checking(self) -> None:
-        """Begin the slow check of the databases.
-
-        For servers that live long enough to finish one.
-        """
+        """Start the slow check of the databases, for servers that live long enough."""
         self._integrity().start()
 
-    def integrity(self) -> dict[str, Any]:
-        """What the last check of each database found."""
+    def integrity(self) -> JsonObject:
+        """Return the findings of the last check of each database."""
         return self._integrity().summary()
 
     def _integrity(self) -> IntegrityWatch:
@@ -156,17 +92,15 @@ class Upkeep:
             )
         return self._watch
 
-    async def report(
-        self, services: Services, audit: AuditLog | None, details: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """What /readyz tells; raises where changes would be refused."""
+    async def readiness(self, services: Services, details: JsonObject) -> Mapping[str, Json]:
+        """Return the report of /readyz; raise where changes would be refused."""
         from commonplace.server.readiness import Readiness
 
         if self._readiness is None:
-            self._readiness = Readiness(list(self._probes(services, audit)))
+            self._readiness = Readiness(list(self._probes(services)))
         return await self._readiness.report({**details, "integrity": self.integrity()})
 
-    def _probes(self, services: Services, audit: AuditLog | None) -> Iterator[Probe]:
+    def _probes(self, services: Services) -> Iterator[Probe]:
         from commonplace.server.readiness import Probe
 
         settings = self._settings
@@ -175,15 +109,16 @@ class Upkeep:
             yield Probe("database", self._threaded(self._check_sqlite))
         else:
             yield Probe("database", lambda: _check_postgres(services))
-        if settings.storage.cache_url:
-            yield Probe("cache", lambda: _check_cache(services))
-        if audit is not None:
-            yield Probe("audit", self._threaded(audit.probe))
+        cache = services.cache
+        if cache is not None:
+            yield Probe("cache", lambda: _check_cache(cache))
+        if services.audit is not None:
+            yield Probe("audit", self._threaded(services.audit.probe))
 
-    def _threaded(self, check: Callable[[], None]) -> Callable[[], Any]:
+    def _threaded(self, check: Callable[[], None]) -> Callable[[], Awaitable[None]]:
         async def ask() -> None:
             if self._threads is None:
-                self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="readiness")
+                self._threads = ThreadPoolExecutor(PROBE_THREADS, thread_name_prefix="readiness")
             await asyncio.get_running_loop().run_in_executor(self._threads, check)
 
         return ask
@@ -214,21 +149,19 @@ async def _check_postgres(services: Services) -> None:
     from commonplace.storage.postgres.migrations import require_of, standing
 
     components = postgres_components()
-    require_of(
-        await services["postgres"]().read(lambda connection: standing(connection, components))
-    )
+    require_of(await services.postgres.read(lambda connection: standing(connection, components)))
 
 
-async def _check_cache(services: Services) -> None:
+async def _check_cache(cache: Valkey) -> None:
     from commonplace.storage.valkey.client import ValkeyUnavailableError
 
     try:
-        await services["cache"]().ping()
-    except ValkeyUnavailableError as away:
-        hint = (
-            "Is the server of settings.storage.cache_url running? Until it is, model keys "
-            "wait and rates count per process."
-        )
+        await cache.ping()
+    except ValkeyUnavailableError as failure:
         raise CommonplaceError(
-            NOT_AVAILABLE, f"The cache cannot be used: {away}.", hint=hint, retryable=True
+            NOT_AVAILABLE,
+            f"The cache cannot be used: {failure}.",
+            hint="Is the server of settings.storage.cache_url running? Until it is, model keys "
+            "wait and rates count per process.",
+            retryable=True,
         ) from None

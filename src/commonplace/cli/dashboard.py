@@ -20,12 +20,13 @@ def serve_with_dashboard(app: App) -> int:
 
     The client at the pipe does not depend on it.
     """
+    from commonplace.bootstrap.web import http_options
     from commonplace.edge.http.listen import address_of, bind, serve_beside
     from commonplace.edge.stdio.transport import serve as serve_stdio
 
     dashboard = app.settings.dashboard
     beside = app_over_http(app, os.environ)
-    options = beside.http_options(dashboard.host)
+    options = http_options(beside, dashboard.host)
     try:
         listener = bind(dashboard.host, dashboard.port, dashboard.tries)
     except CommonplaceError as busy:
@@ -45,7 +46,7 @@ def app_over_http(app: App, environ: Mapping[str, str]) -> App:
     from commonplace.dispatch.registry import Registry
     from commonplace.openapi.toolset import toolset as openapi_toolset
 
-    remote = openapi_toolset(app.services["openapi over HTTP"])
+    remote = openapi_toolset(lambda: app.services.openapi_over_http)
     registry = Registry(
         remote if toolset.name == remote.name else toolset for toolset in app.registry.toolsets
     )

@@ -110,11 +110,12 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serve_http(app: App, options: argparse.Namespace) -> int:
+    from commonplace.bootstrap.web import http_options
     from commonplace.edge.http.listen import serve_http
 
     host, port = _address(options.http, app.settings.server.host, app.settings.server.port)
     return serve_http(
-        app.product, app.http_options(host), host, port, lambda address: _announce(app, address)
+        app.product, http_options(app, host), host, port, lambda address: _announce(app, address)
     )
 
 
@@ -132,7 +133,7 @@ def _announce(app: App, address: str) -> None:
         f"  auth:     {settings.auth.mode}",
         (
             f"  writes:   "
-            f"{'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}"
+            f"{'the instruction catalogue may be changed' if app.services.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}"
         ),
     ]
     sys.stderr.write(as_typed("\n".join(lines)) + "\n")
@@ -163,7 +164,7 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
         return None
     from dataclasses import replace
 
-    from commonplace.bootstrap.app import selection_of
+    from commonplace.bootstrap.offer import selection_of
     from commonplace.cli.profiles import PROFILES
 
     profile, narrowed = PROFILES[options.profile], selection_of(config.settings)

@@ -128,7 +128,7 @@ class CommandSession:
         from commonplace.kernel.auth import local_user
         from commonplace.telemetry.recent import Finished
 
-        audit = self.app().audit
+        audit = self.app().services.audit
         if audit is None:
             return work()
         # Created here, so that an error names the data folder and not the audit trail.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,7 +19,7 @@ app = typer.Typer(help="Tenants: whose files and memory there are.", no_args_is_
 @app.command("list")
 def list_tenants(as_json: JsonFlag = False) -> None:
     """Show every tenant with its active keys and the identity of its data."""
-    keys = session().app().keys.all()
+    keys = session().app().services.keys.all()
     names = sorted({LOCAL_TENANT, *(key.tenant for key in keys)})
     rows = [
         {
@@ -59,10 +57,14 @@ def move(
     run = session()
 
     def move_all() -> dict[str, int]:
+        import asyncio
+
+        services = run.app().services
         moved = {
-            name: _moved(service(), source, target) for name, service in _movers(run.app().services)
+            "files": asyncio.run(services.files.move_tenant(source, target)),
+            "memory": asyncio.run(services.memory.move_tenant(source, target)),
+            "keys": services.keys.move_tenant(source, target),
         }
-        moved["keys"] = run.app().keys.move_tenant(source, target)
         if not any(moved.values()):
             raise CommonplaceError(
                 TENANT_NOT_FOUND,
@@ -80,21 +82,3 @@ def move(
             f"moved {', '.join(f'{count} {what}' for what, count in moved.items())} from "
             f"{source} to {target}"
         )
-
-
-def _movers(services: Any) -> Iterable[tuple[str, Any]]:
-    """Domains whose data belongs to a tenant say so with `move_tenant(old, new) -> count`."""
-    return [
-        (name, service) for name, service in services.items() if hasattr(service(), "move_tenant")
-    ]
-
-
-def _moved(service: Any, old: Tenant, new: Tenant) -> int:
-    import asyncio
-
-    count = service.move_tenant(old, new)
-    return int(asyncio.run(_wait(count)) if inspect.isawaitable(count) else count)
-
-
-async def _wait(value: Any) -> Any:
-    return await value

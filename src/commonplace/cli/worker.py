@@ -42,7 +42,7 @@ def worker(
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stopping.set())
     with build(settings) as app, app.in_use():
-        app.services["files"]()
+        _ = app.services.files
         sys.stderr.write(
             f"Commonplace {app.product.version} indexes with {index.workers} workers\n"
         )

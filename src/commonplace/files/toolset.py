@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Tool
@@ -11,7 +11,7 @@ from commonplace.kernel.errors import Code
 
 if TYPE_CHECKING:
     from commonplace.files.service import FilesService
-    from commonplace.kernel.settings import FilesSettings, Settings
+    from commonplace.kernel.settings import FilesSettings
 
 NAMES = frozenset(
     {
@@ -32,20 +32,6 @@ NAMES = frozenset(
         "file_index_status",
     }
 )
-
-
-class Parts(Protocol):
-    """What bootstrap hands to a domain's builder."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-
-def build(parts: Parts) -> FilesService:
-    """Files as the configuration says, with an index worker in a thread of its own."""
-    from commonplace.files.assembly import from_settings
-
-    return from_settings(parts.settings)
 
 
 def toolset(service: Callable[[], FilesService], settings: FilesSettings | None = None) -> Toolset:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Tool
@@ -12,8 +12,6 @@ from commonplace.kernel.errors import Code
 
 if TYPE_CHECKING:
     from commonplace.instructions.service import Service
-    from commonplace.kernel.settings import Settings
-    from commonplace.telemetry.trace import Tracer
 
 READS = (
     "list",
@@ -79,51 +77,6 @@ LARGE = frozenset(
     )
 )
 NAMES = BARE | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
-
-
-class Parts(Protocol):
-    """What bootstrap hands to a domain's builder."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def tracer(self) -> Tracer: ...
-
-    @property
-    def mutation(self) -> Callable[[], bool]: ...
-
-    def service(self, name: str) -> Any: ...
-
-
-def build(parts: Parts) -> Service:
-    from commonplace.instructions.service import Service
-
-    settings = parts.settings
-    return Service(
-        settings.instructions_directory,
-        settings.data,
-        settings.mcp.instructions,
-        mutation_enabled=parts.mutation,
-        trace=parts.tracer.emit,
-        trace_files=parts.tracer.wants("catalog:file"),
-        request_stats=lambda: _request_stats(parts),
-    )
-
-
-def _request_stats(parts: Parts) -> Mapping[str, float]:
-    """Calls of this process so far, for the health answer."""
-    from commonplace.kernel.auth import local_user
-
-    methods = parts.service("server").snapshot(local_user())["methods"]
-    count = sum(method["count"] for method in methods)
-    if not count:
-        return {}
-    return {
-        "requestCount": count,
-        "avgResponseTime": sum(method["avgMs"] * method["count"] for method in methods) / count,
-        "errorRate": sum(method["errors"] for method in methods) / count,
-    }
 
 
 def toolset(service: Callable[[], Service]) -> Toolset:

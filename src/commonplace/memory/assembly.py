@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.clock import Clock, utc_now
-from commonplace.kernel.settings import MemorySettings, Settings
+from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
 from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
 from commonplace.memory.retrieval.lexical import EntryPostings, LexicalIndex
 from commonplace.memory.service import MemoryPolicy, MemoryService
 from commonplace.memory.store.sqlite import SqliteMemoryStore
-from commonplace.search.assembly import open_semantic_search
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
@@ -122,23 +121,6 @@ def open_memory(
         model_missing=model_missing,
         clock=clock,
         on_close=database.close,
-    )
-
-
-def from_settings(settings: Settings) -> MemoryService:
-    """Memory as the configuration says.
-
-    The model is described here and loaded when first wanted.
-    """
-    meaning = open_semantic_search(
-        settings.data, settings.mcp.files.search.embedding, models=settings.models_directory
-    )
-    embedder = meaning.semantics.embedder if meaning.semantics is not None else None
-    return open_memory(
-        settings.data,
-        settings=settings.mcp.memory,
-        embedder=embedder,
-        model_missing=meaning.absent or None,
     )
 
 

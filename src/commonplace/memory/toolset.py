@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from commonplace.dispatch.registry import Toolset
 
 if TYPE_CHECKING:
     from commonplace.dispatch.tool import Tool
     from commonplace.kernel.errors import Code
-    from commonplace.kernel.settings import Settings
     from commonplace.memory.service import MemoryService
 
 CONTRACT_NAMES = (
@@ -25,20 +24,6 @@ CONTRACT_NAMES = (
     "rekall_reject_suggestion",
 )
 EXTENDED_NAMES = ("memory_list", "memory_update", "memory_delete", "memory_related", "memory_stale")
-
-
-class Parts(Protocol):
-    """What bootstrap hands to a domain's builder."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-
-def build(parts: Parts) -> MemoryService:
-    """Memory in the data folder, with the local model where one is installed."""
-    from commonplace.memory.assembly import from_settings
-
-    return from_settings(parts.settings)
 
 
 def toolset(service: Callable[[], MemoryService]) -> Toolset:

@@ -94,7 +94,7 @@ def run(app: App, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
         answers = []
         for tool, arguments in calls:
             if tool == "settle":
-                await app.services["files"]().settled(local_user(), 20.0)
+                await app.services.files.settled(local_user(), 20.0)
                 continue
             outcome = await app.pipeline.run(
                 Call(tool, {"project": "p", **arguments}, local_user())
@@ -270,7 +270,7 @@ def test_the_transitional_lexical_mode_needs_postgresql(tmp_path: Path) -> None:
         data=tmp_path, mcp=McpSettings(files=FilesSettings(search=FilesSearch(lexical="tsvector")))
     )
     with build(settings) as app, pytest.raises(CommonplaceError) as refused:
-        app.services["files"]()
+        _ = app.services.files
     assert refused.value.code.name == "INVALID_CONFIG"
     assert "postgresql://" in (refused.value.hint or "")
 

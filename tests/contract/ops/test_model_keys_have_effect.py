@@ -194,7 +194,7 @@ def test_the_freshness_objective_decides_when_doctor_warns(tmp_path: Path) -> No
     told = []
     for seconds in (1, 3600):
         with running(tmp_path, FilesSearch(embedding=Embedding(provider="off"))) as app:
-            service = app.services["files"]()
+            service = app.services.files
             service.settings = service.settings.replace(index=FilesIndex(slo_p95_seconds=seconds))
             chunks = service._chunks
             service._chunks = Late(chunks)
@@ -257,7 +257,7 @@ def test_doctor_says_where_models_and_cache_are_and_what_waits_for_a_key(
             session().call(
                 "file_write", {"project": "p", "path": "/a.md", "content": "green walnut"}
             )
-            service = session().app().services["files"]()
+            service = session().app().services.files
             asyncio.run(service.settled(AuthContext(LOCAL_TENANT, ALL_SCOPES, "local"), 20.0))
             give_up = time.monotonic() + 20
             while not session().call("file_index_status", {"project": "p"})["waiting_credential"]:

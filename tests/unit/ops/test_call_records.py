@@ -125,8 +125,8 @@ def test_a_change_is_recorded_without_its_content(app: App) -> None:
 def test_a_read_is_remembered_but_not_in_the_chain(app: App) -> None:
     run(app, "note/read", {"path": "/x"}, bare=True)
     assert records(app) == []
-    assert app.audit is not None
-    (read,) = app.audit.reads.records()
+    assert app.services.audit is not None
+    (read,) = app.services.audit.reads.records()
     assert (read["tool"], read["name"]) == ("note_read", "note/read")
 
 
@@ -161,7 +161,7 @@ def test_a_dispatchers_read_is_a_read(app: App) -> None:
 def test_malformed_arguments_are_counted_not_audited(app: App) -> None:
     run(app, "note_write", {"nonsense": 1})
     assert records(app) == []
-    assert app.metrics.totals().errors == 1
+    assert app.services.metrics.totals().errors == 1
 
 
 def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(app: App) -> None:
@@ -185,8 +185,8 @@ def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> 
     made: list[App] = []
 
     def break_the_audit(context: Context, arguments: Note) -> dict[str, Any]:
-        assert made[0].audit is not None
-        made[0].audit.close()
+        assert made[0].services.audit is not None
+        made[0].services.audit.close()
         return {"ok": True}
 
     only = tool("note_break", break_the_audit, read_only=False, scope=Scope.WRITE)
@@ -199,7 +199,7 @@ def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> 
 
 
 def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App) -> None:
-    app.mutation.on = True
+    app.services.mutation.on = True
     stranger = AuthContext(
         Tenant("bearer-x"), frozenset({Scope.READ, Scope.WRITE}), "x", configured=False
     )
@@ -218,7 +218,7 @@ def test_what_a_key_may_not_do_reads_as_a_sentence(app: App) -> None:
 
 def test_the_mutation_switch_counts_from_the_next_call(app: App) -> None:
     for on in (False, True, False):
-        app.mutation.on = on
+        app.services.mutation.on = on
         assert (run(app, "note_rule").error is None) is on
 
 
@@ -227,7 +227,9 @@ def test_metrics_count_every_call_under_its_contract_name(app: App) -> None:
     run(app, "note/read", bare=True)
     run(app, "note_full", auth=READER)
     run(app, "no_such_tool")
-    counts = {figures.tool: (figures.count, figures.errors) for figures in app.metrics.figures()}
+    counts = {
+        figures.tool: (figures.count, figures.errors) for figures in app.services.metrics.figures()
+    }
     assert counts == {"note/read": (2, 0), "note_full": (1, 1), "(unknown)": (1, 1)}
 
 

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from commonplace import __version__
 from commonplace.cli.doctor import settings as settings_checks
@@ -87,14 +86,9 @@ def _toolsets() -> Iterator[DoctorCheck]:
     for toolset in app.registry.toolsets:
         count = sum(tool.toolset == toolset.name for tool in app.registry.all())
         yield DoctorCheck(f"toolset {toolset.name}", "ok", f"{count} tools")
-    for make in app.services.values():
-        checks: Any = getattr(make(), "doctor", None)
-        for found in checks() if checks is not None else ():
-            yield (
-                DoctorCheck(**found)
-                if isinstance(found, dict)
-                else DoctorCheck(found.name, found.status, found.finding, found.fix)
-            )
+    for service in app.services.examinable():
+        for found in service.doctor():
+            yield DoctorCheck(**found)
 
 
 def _hidden() -> Iterator[DoctorCheck]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.kernel.hidden_characters import count_hidden, summarize
 from commonplace.kernel.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
 
 SCAN_SECONDS = 10.0  # of an ordinary examination; `doctor --hidden` reads everything
 NAMED_PLACES = 3
@@ -60,9 +63,7 @@ class HiddenScan:
         )
 
 
-def scan(
-    services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN_SECONDS
-) -> HiddenScan:
+def scan(services: Services, seconds: float | None = SCAN_SECONDS) -> HiddenScan:
     """Read the stored texts of all domains, for at most so many seconds."""
     ends = None if seconds is None else time.monotonic() + seconds
     found: list[HiddenText] = []
@@ -77,14 +78,11 @@ def scan(
     return HiddenScan(found, read, whole=True)
 
 
-def _texts(services: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+def _texts(services: Services) -> Iterator[tuple[str, Any]]:
     from commonplace.files.store import stored_texts as of_files
     from commonplace.instructions import stored_texts as of_instructions
     from commonplace.memory.use_cases import stored_texts as of_memory
 
-    if "instructions" in services:
-        yield from of_instructions.stored_texts(services["instructions"]())
-    if "memory" in services:
-        yield from of_memory.stored_texts(services["memory"]().store)
-    if "files" in services:
-        yield from of_files.stored_texts(services["files"]().store)
+    yield from of_instructions.stored_texts(services.instructions)
+    yield from of_memory.stored_texts(services.memory.store)
+    yield from of_files.stored_texts(services.files.store)

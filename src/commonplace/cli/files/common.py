@@ -42,8 +42,7 @@ Prefix = Annotated[str, typer.Option("--prefix", help="Only paths that start wit
 
 
 def service() -> FilesService:
-    service: FilesService = session().app().services["files"]()
-    return service
+    return session().app().services.files
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:

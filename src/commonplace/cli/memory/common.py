@@ -61,8 +61,7 @@ MODEL_SECONDS = 10.0  # a command waits so long for the model: it answers once, 
 
 
 def service() -> MemoryService:
-    made: MemoryService = session().app().services["memory"]()
-    return made
+    return session().app().services.memory
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

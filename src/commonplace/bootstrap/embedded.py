@@ -1,0 +1,149 @@
+"""The domains on this machine: instructions, files and memory in the data folder, OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from commonplace.kernel.auth import AuthContext, local_user
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.paths import expanded
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
+    from commonplace.files.assembly import External
+    from commonplace.files.service import FilesService
+    from commonplace.instructions.service import Service as InstructionsService
+    from commonplace.memory.service import MemoryService
+    from commonplace.openapi.service import OpenApiService
+    from commonplace.search.assembly import ExternalModels
+    from commonplace.search.model import KeyedListener
+
+
+def open_instructions(services: Services) -> InstructionsService:
+    """Open the instruction catalogue."""
+    from commonplace.instructions.service import Service
+
+    settings, tracer = services.settings, services.tracer
+    return Service(
+        settings.instructions_directory,
+        settings.data,
+        settings.mcp.instructions,
+        mutation_enabled=services.mutation,
+        trace=tracer.emit,
+        trace_files=tracer.wants("catalog:file"),
+        request_stats=lambda: _request_stats(services),
+    )
+
+
+def _request_stats(services: Services) -> Mapping[str, float]:
+    """Summarize the calls of this process, for the health of the catalogue."""
+    methods = services.server.snapshot(local_user())["methods"]
+    count = sum(method["count"] for method in methods)
+    if not count:
+        return {}
+    return {
+        "requestCount": count,
+        "avgResponseTime": sum(method["avgMs"] * method["count"] for method in methods) / count,
+        "errorRate": sum(method["errors"] for method in methods) / count,
+    }
+
+
+def open_files(services: Services) -> FilesService:
+    """Open files on SQLite with hybrid search; the indexer has a thread of its own."""
+    from commonplace.files.assembly import database_path, from_settings
+    from commonplace.search.assembly import hybrid_retriever
+    from commonplace.search.lexical.sqlite import SqlitePostings
+    from commonplace.storage.sqlite.database import Database
+
+    settings, semantic, models = services.settings, services.semantic, services.external_models
+    database = Database(database_path(settings))
+    services.upkeep.databases.append(database)
+    postings = SqlitePostings(database)
+    services.gauges["posting lists"] = postings.cached
+    side = models.on_disk(settings.data) if models is not None else None
+    return from_settings(
+        settings,
+        database=database,
+        retriever=hybrid_retriever(postings, semantic, settings.mcp.files.search, side),
+        listener=semantic.listener,
+        external=external_files(services, models, side) if models is not None else None,
+        rates=services.shared_rates,
+        beside_server=services.beside_server,
+    )
+
+
+def external_files(
+    services: Services, models: ExternalModels, listener: KeyedListener | None
+) -> External:
+    """Connect external models to files.
+
+    Keys of callers reach the indexer sealed: through the cache where there is one, else in memory.
+    """
+    from commonplace.files.assembly import External
+    from commonplace.storage.credentials.envelope import Keyring
+    from commonplace.storage.credentials.handover import EnvelopeStore, Handover, MemoryEnvelopes
+
+    security = services.settings.mcp.files.security
+    handover = None
+    if listener is not None:
+        keyring = Keyring(
+            {int(kek_id): secret for kek_id, secret in security.encryption_keks.items()}
+        )
+        store: EnvelopeStore = MemoryEnvelopes()
+        if services.cache is not None:
+            from commonplace.storage.valkey.envelopes import ValkeyEnvelopes
+
+            store = ValkeyEnvelopes(services.cache)
+        handover = Handover(
+            keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds
+        )
+    return External(listener, handover, models.reranker, services.outbound.close)
+
+
+def open_memory(services: Services) -> MemoryService:
+    """Open memory in its own SQLite file, with the model that files use."""
+    from commonplace.memory.assembly import build_memory, open_database
+
+    semantic = services.semantic
+    database = open_database(services.settings.data)
+    services.upkeep.databases.append(database)
+    return build_memory(
+        database,
+        settings=services.settings.mcp.memory,
+        embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
+        model_missing=semantic.absent or None,
+        on_close=database.close,
+    )
+
+
+def open_openapi(services: Services, local: bool) -> OpenApiService:
+    """Open the OpenAPI tools, which read paths, addresses, texts and stored files.
+
+    `local` callers may reach this machine's files and loopback.
+    """
+    from commonplace.kernel.ref import Ref, RefKind
+    from commonplace.openapi.toolset import build_openapi
+
+    async def read_stored(caller: AuthContext, reference: str) -> bytes:
+        ref = Ref.parse(reference)
+        if ref.kind is not RefKind.FILE or ref.project is None:
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                f"{reference[:80]!r} is not a file.",
+                hint="Use file:PROJECT/PATH.",
+            )
+        span = (ref.start, (ref.end or 0) - ref.start) if ref.start is not None else (0, -1)
+        found = await services.files.read(caller, ref.project, ref.key, *span)
+        return found.content.encode()
+
+    settings = services.settings.mcp.openapi
+    service = build_openapi(
+        local=local,
+        roots=[expanded(root) for root in settings.roots],
+        allow_hosts=settings.url_allow,
+        settings=settings,
+        stored=read_stored,
+    )
+    services.gauges.setdefault("OpenAPI documents", service.held)
+    return service
