@@ -13,7 +13,7 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
-from commonplace.openapi.engine.validate.paths import make_finding
+from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.report import (
     ValidationReport,
     add_lines,

@@ -16,11 +16,17 @@ from commonplace.openapi.engine.document.load import find_duplicate_keys
 from commonplace.openapi.engine.document.patterns import match_glob
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
+from commonplace.openapi.engine.validate.context import RuleContext
 from commonplace.openapi.engine.validate.examples import check_examples
-from commonplace.openapi.engine.validate.paths import PathRules, make_finding
+from commonplace.openapi.engine.validate.findings import make_finding
+from commonplace.openapi.engine.validate.metadata import check_metadata
+from commonplace.openapi.engine.validate.operations import check_operations
+from commonplace.openapi.engine.validate.parameters import check_parts
+from commonplace.openapi.engine.validate.paths import check_paths
 from commonplace.openapi.engine.validate.rules import RULES, Severity, ValidationFinding
 from commonplace.openapi.engine.validate.schemas import SchemaRules
-from commonplace.openapi.engine.validate.structure import check_structure, unknown_dialect
+from commonplace.openapi.engine.validate.security import check_security
+from commonplace.openapi.engine.validate.structure import check_structure, find_unknown_dialect
 from commonplace.openapi.model import ApiDocument
 
 MAX_FINDINGS = 20_000
@@ -124,7 +130,7 @@ def _compute(
             severity,
         )
         yield replace(finding, line=duplicate.line)
-    dialect = unknown_dialect(document)
+    dialect = find_unknown_dialect(document)
     if dialect is not None:
         yield make_finding(
             "unknown-dialect",
@@ -133,7 +139,9 @@ def _compute(
         )
     yield from check_structure(document)
     index = index_document(document)
-    yield from PathRules(document, index, resolver).findings()
+    context = RuleContext(document, index, resolver)
+    for check in (check_paths, check_operations, check_parts, check_security, check_metadata):
+        yield from check(context)
     yield from SchemaRules(document, index, resolver).findings(strict)
     yield from check_examples(document, index, resolver)
 

@@ -13,7 +13,7 @@ from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import RefNode, SchemaNode
 from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
 from commonplace.openapi.engine.pointers import MISSING, decode_pointer
-from commonplace.openapi.engine.validate.paths import make_finding
+from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.rules import ValidationFinding
 from commonplace.openapi.errors import CIRCULAR_REF
 from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
