@@ -111,6 +111,7 @@ COMMANDS = (
     Listed(
         "oas", "openapi", "app", "OpenAPI: validate, query, compare and change API descriptions."
     ),
+    Listed("rules", "rules", "app", "Rule files of a repository, as clients read them."),
     Listed("models", "models", "app", "Embedding models: install, list, check, remove."),
 )
 

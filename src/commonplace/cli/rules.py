@@ -1,0 +1,131 @@
+"""`commonplace rules`: rule files of repositories, as coding clients read them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
+from commonplace.instructions.clients.situation import Event, Loading, Situation
+from commonplace.instructions.clients.table import CLIENTS
+from commonplace.instructions.clients.tree import MANAGED, FolderTree
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import Json
+
+app = typer.Typer(help="Rule files of a repository, as clients read them.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """Keep `for` a command of a group."""
+
+
+@app.command("for")
+def for_path(
+    path: Annotated[
+        str | None, typer.Argument(help="The file to read or write; it may not exist yet.")
+    ] = None,
+    client: Annotated[
+        str, typer.Option("--as", help=f"The client: {', '.join(CLIENTS)}.")
+    ] = "agents-md",
+    repo: Annotated[Path, typer.Option(help="The repository's folder.")] = Path(),
+    cwd: Annotated[
+        str, typer.Option(help="Where the client was started, inside the repository.")
+    ] = ".",
+    event: Annotated[
+        Event | None, typer.Option(help="What happens. Default: read, or start without a PATH.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(help="A setting of the client as NAME=VALUE, the value as JSON or text."),
+    ] = None,
+    no_home: Annotated[
+        bool, typer.Option("--no-home", help="Leave out the user's and the managed files.")
+    ] = False,
+    show: Annotated[bool, typer.Option("--text", help="Print the text, not the list.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show which rule files a client loads for a file, in its order, and what it leaves out.
+
+    Nothing is run: the rules come from the clients' documentation and source.
+
+    Example:
+      commonplace rules for src/app.ts --as cursor
+      commonplace rules for --as claude-code --cwd packages/web
+      commonplace rules for src/new.py --as claude-code --event write --json
+    """
+    loader = CLIENTS.get(client)
+    if loader is None:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"'{client}' is not a known client.",
+            hint=f"Use {', '.join(CLIENTS)}.",
+        )
+    if not repo.is_dir():
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{repo} is not a folder.", hint="Give the repository with --repo."
+        )
+    tree = FolderTree(repo, None if no_home else Path.home(), None if no_home else Path(MANAGED))
+    situation = Situation(
+        _inside(repo, cwd),
+        None if path is None else _inside(repo, path),
+        event or (Event.START if path is None else Event.READ),
+        dict(map(_parse_setting, setting or [])),
+    )
+    _print(loader(tree, situation), client, show, as_json)
+
+
+def _inside(repo: Path, path: str) -> str:
+    """Return a path relative to the repository; an absolute one must lie inside."""
+    top = repo.resolve()
+    located = Path(path) if Path(path).is_absolute() else top / path
+    normal = Path(*located.parts) if ".." not in located.parts else located.resolve()
+    if not normal.is_relative_to(top):
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{path} is outside the repository.", hint="Give another --repo."
+        )
+    return normal.relative_to(top).as_posix()
+
+
+def _parse_setting(text: str) -> tuple[str, Json]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"'{text}' is not NAME=VALUE.",
+            hint="For example --setting agent=cloud.",
+        )
+    try:
+        return name, orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return name, value
+
+
+def _print(loading: Loading, client: str, show: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "client": client,
+                "loaded": [asdict(rule) for rule in loading.rules],
+                "ignored": [asdict(rule) for rule in loading.ignored],
+            }
+        )
+        return
+    if show:
+        out.print(plain_text("\n\n".join(rule.text.strip("\n") for rule in loading.rules)))
+        return
+    if loading.rules:
+        rows = [
+            (rule.path, len(rule.text), "; ".join(filter(None, (rule.reason, rule.cut))))
+            for rule in loading.rules
+        ]
+        out.print(table(("loaded", "characters", "because"), rows))
+    else:
+        say(f"{client} loads no rule file here.")
+    if loading.ignored:
+        rows_left_out = [(rule.path, rule.reason) for rule in loading.ignored]
+        out.print(table(("left out", "because"), rows_left_out))
