@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.lexical.postings import K1, B, idf
+from commonplace.search.lexical.bm25 import PASSAGES, idf
 from commonplace.search.lexical.text import analyze, query_terms
 from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
 from commonplace.search.semantic.embed import Embedder
@@ -129,7 +129,7 @@ class MemoryPostings:
             term: (np.array([r for r, _ in rows]), np.array([c for _, c in rows], dtype=float))
             for term, rows in held.items()
         }
-        self.norm = K1 * (1 - B + B * lengths / max(1.0, lengths.mean()))
+        self.norm = PASSAGES.norm(lengths, max(1.0, lengths.mean()))
 
     def statistics(self, query: str) -> tuple[tuple[QueryTerm, ...], float]:
         total = len(self.keys)
@@ -137,14 +137,14 @@ class MemoryPostings:
         for term in query_terms(query):
             holders = len(self.held[term][0]) if term in self.held else 0
             terms.append(QueryTerm(term, holders, idf(total, holders)))
-        return tuple(terms), (K1 + 1) * sum(term.idf for term in terms)
+        return tuple(terms), PASSAGES.most * sum(term.idf for term in terms)
 
     def scores(self, terms: Iterable[QueryTerm]) -> np.ndarray:
         scores = np.zeros(len(self.keys))
         for term in terms:
             if term.documents:
                 rows, counts = self.held[term.term]
-                scores[rows] += term.idf * (K1 + 1) * counts / (counts + self.norm[rows])
+                scores[rows] += term.idf * PASSAGES.most * counts / (counts + self.norm[rows])
         return scores
 
     def result(self, query: str, scores: np.ndarray, rows: Sequence[int]) -> LexicalResult:

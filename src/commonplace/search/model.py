@@ -234,3 +234,12 @@ class KeyedListener(Protocol):
         *,
         most: int | None = None,
     ) -> int: ...
+
+
+def upper_bound(prefix: str) -> str:
+    """Return the least string greater than every string with the prefix, by code point."""
+    trimmed = prefix.rstrip(chr(0x10FFFF))
+    if not trimmed:
+        return chr(0x10FFFF) * 8
+    following = ord(trimmed[-1]) + 1
+    return trimmed[:-1] + chr(0xE000 if 0xD800 <= following <= 0xDFFF else following)

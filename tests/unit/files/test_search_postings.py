@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.search.lexical.postings import upper_bound
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.model import IndexDocument, LexicalResult, Partition
+from commonplace.search.model import IndexDocument, LexicalResult, Partition, upper_bound
 from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")

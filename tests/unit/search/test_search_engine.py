@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import apsw
 import pytest
 from test_search_vectors import WordEmbedder
 
@@ -235,17 +234,31 @@ def test_when_words_fail_meaning_answers_and_when_both_fail_the_error_is_raised(
         ask(HybridRetriever(NoWords()), "sqlite")
 
 
-def test_words_that_cannot_be_looked_up_for_what_meaning_found_do_not_fail_the_search(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    retriever = HybridRetriever(stores.postings, stores.semantics)
-    whole = ask(retriever, "sqlite locked busy timeout writer")
+class BrokenWhileScoring:
+    """Postings whose table is lost after the words were found and before they are scored."""
 
-    def locked(*_: object) -> LexicalResult:
-        raise apsw.LockedError("database table is locked")
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self.search = stores.postings.search
 
-    monkeypatch.setattr(stores.postings, "score_in", locked)
-    found = ask(retriever, "sqlite locked busy timeout writer")
+    async def score_keys(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
+    ) -> LexicalResult:
+        self._stores.database.write_now(lambda c: c.execute("DROP TABLE search_posting") and None)
+        return await self._stores.postings.score_keys(partition, terms, keys, weights=weights)
+
+
+def test_a_failure_to_score_what_meaning_found_does_not_fail_the_search(stores: Stores) -> None:
+    query = "sqlite locked busy timeout writer"
+    whole = ask(HybridRetriever(stores.postings, stores.semantics), query)
+    found = ask(HybridRetriever(BrokenWhileScoring(stores), stores.semantics), query)
+    with pytest.raises(SearchUnavailableError):
+        ask(HybridRetriever(stores.postings), query)
     assert found.mode == "hybrid"
     assert found.hits[0].key == whole.hits[0].key
     assert {hit.key for hit in found.hits} == {hit.key for hit in whole.hits}

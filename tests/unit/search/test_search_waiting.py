@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.lexical.write_buffer import MOST_WAITING
+from commonplace.search.lexical.write_buffer import CAPACITY
 from commonplace.search.model import IndexDocument, LexicalResult, Partition
 from commonplace.storage.sqlite.database import Database
 
@@ -121,15 +121,15 @@ def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(
     late: Box, oracle: Box
 ) -> None:
     rng = random.Random(5)
-    documents = [made(rng, f"/d{n:04}") for n in range(MOST_WAITING + 20)]
-    late.late(*documents[:MOST_WAITING])
-    assert late.rows("search_waiting") == MOST_WAITING
+    documents = [made(rng, f"/d{n:04}") for n in range(CAPACITY + 20)]
+    late.late(*documents[:CAPACITY])
+    assert late.rows("search_waiting") == CAPACITY
     assert late.rows("search_posting") == 0
-    oracle.put(*documents[:MOST_WAITING])
+    oracle.put(*documents[:CAPACITY])
     agree(late, oracle)
-    late.late(*documents[MOST_WAITING:])
+    late.late(*documents[CAPACITY:])
     assert 0 < late.rows("search_waiting") < 20
-    oracle.put(*documents[MOST_WAITING:])
+    oracle.put(*documents[CAPACITY:])
     agree(late, oracle)
 
 

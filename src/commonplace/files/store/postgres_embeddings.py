@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.lexical.postings import upper_bound
-from commonplace.search.model import Neighbours, Partition, Passage
+from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.failures import public_reason

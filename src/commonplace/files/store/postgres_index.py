@@ -19,8 +19,7 @@ from commonplace.files.store.sql_index import SqlFileIndex, key_of
 from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.kernel.settings import LexicalMode
 from commonplace.search.lexical.postgres import PostgresPostings
-from commonplace.search.lexical.postings import Terms
-from commonplace.search.model import IndexDocument, Partition
+from commonplace.search.model import IndexDocument, Partition, Terms
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries

@@ -19,17 +19,10 @@ from commonplace.files.engine.reindex import CONTEXT, TEXT
 from commonplace.files.store.sql_index import COLLECTION, key_of
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LexicalMode
+from commonplace.search.lexical.bm25 import idf
+from commonplace.search.lexical.plan import MAX_LOOKUPS, MAX_QUERY_TERMS, informative_first
 from commonplace.search.lexical.postgres import PostgresPostings
-from commonplace.search.lexical.postings import (
-    MAX_LOOKUPS,
-    MAX_QUERY_TERMS,
-    SCORE_DIGITS,
-    TIE_ROOM,
-    Terms,
-    idf,
-    told_most,
-    upper_bound,
-)
+from commonplace.search.lexical.ranking import SCORE_DIGITS, TIE_ROOM
 from commonplace.search.model import (
     IndexDocument,
     LexicalMatch,
@@ -37,6 +30,8 @@ from commonplace.search.model import (
     Partition,
     QueryTerm,
     SearchUnavailableError,
+    Terms,
+    upper_bound,
 )
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.failures import public_reason
@@ -159,7 +154,7 @@ def _ranked(
         QueryTerm(asked[number - 1], int(held), idf(documents, int(held)))
         for number, held in holders
     ]
-    told = sorted(told, key=told_most)[:MAX_QUERY_TERMS]
+    told = sorted(told, key=informative_first)[:MAX_QUERY_TERMS]
     values = {
         **place,
         "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in told]),

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.memory.store.rows import as_json
-from commonplace.search.lexical.postings import upper_bound
-from commonplace.search.model import Neighbours, Partition, Passage
+from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import Embedder
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries

@@ -22,10 +22,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.search.lexical.bits import bits_of, numbers_in, those_in
+from commonplace.search.lexical.bm25 import WHOLE_TEXTS, idf
 from commonplace.search.lexical.text import analyze, is_stop_word
 
-K1 = 1.2
-B = 0.5
 PIVOT_WORDS = 170.0
 TITLE_WEIGHT = 4
 MOST_COUNTED = 255  # occurrences of a word in one text; a byte
@@ -111,7 +110,7 @@ class InvertedIndex:
         """Add a text under a new name."""
         slot = self._free.pop() if self._free else len(self._names)
         titled, counts = _count(title, body)
-        norm = K1 * (1 - B + B * counts.total() / PIVOT_WORDS)
+        norm = WHOLE_TEXTS.norm(counts.total(), PIVOT_WORDS)
         if slot == len(self._names):
             self._names.append(name)
             self._norms.append(norm)
@@ -135,9 +134,8 @@ class InvertedIndex:
             self._title_words.setdefault(word, array("I")).append(slot)
         for stem, ranked in self._ranked.items():
             if not self._stems[stem].isdisjoint(counts):
-                impact = self._impact(
-                    sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem]), slot
-                )
+                count = sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem])
+                impact = WHOLE_TEXTS.impact(count, self._norms[slot])
                 ranked.impacts[slot] = impact
                 ranked.texts |= 1 << slot
                 insort(ranked.order, (-impact, name, slot))
@@ -191,9 +189,6 @@ class InvertedIndex:
                 self._kept -= len(ranked.order)
         for gram in _trigrams(word.lower()):
             _discard(self._grams, gram, word)
-
-    def _impact(self, count: int, slot: int) -> float:
-        return count * (K1 + 1) / (count + self._norms[slot])
 
     # Reading
 
@@ -356,7 +351,8 @@ class InvertedIndex:
                     counts[slot] = counts.get(slot, 0) + count
             else:
                 counts = held
-        impacts = {slot: self._impact(count, slot) for slot, count in counts.items()}
+        impact, norms = WHOLE_TEXTS.impact, self._norms
+        impacts = {slot: impact(count, norms[slot]) for slot, count in counts.items()}
         if len(impacts) >= FEW:
             self._keep(stem, impacts)
         return impacts
@@ -383,9 +379,7 @@ class InvertedIndex:
     ) -> Scored:
         """The best scores among the allowed texts, (-score, name) ascending."""
         total = len(self._slots)
-        idfs = [
-            math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights
-        ]
+        idfs = [idf(total, len(impacts)) for impacts in weights]
         if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
             return sorted(self._scored(numbers_in(allowed), weights, idfs))[:limit]
         if len(stems) == 1 and allowed == self._ranked[stems[0]].texts:

@@ -1,7 +1,4 @@
-"""Documents and postings in PostgreSQL, BM25 in SQL over them.
-
-A search is one snapshot and a few round trips, whatever it finds.
-"""
+"""Documents and postings in PostgreSQL: a search is one snapshot and a few round trips."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ from typing import TypeVar
 import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.lexical.postings import SqlPostings
+from commonplace.search.lexical.posting_search import PostingSearch
+from commonplace.search.lexical.posting_writer import PostingWriter
 from commonplace.search.model import (
-    IndexDocument,
     LexicalResult,
     Partition,
     SearchUnavailableError,
@@ -32,12 +29,13 @@ SCHEMA = Component("search", "commonplace.search")
 _QUERIES = load_postgres_queries("commonplace.search.lexical")
 
 
-class PostgresPostings(SqlPostings[Connection]):
+class PostgresPostings(PostingWriter):
     """The lexical store of every collection in one database, shared by any number of processes."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(_QUERIES)
         self._database = database
+        self._search = PostingSearch(_QUERIES)
 
     async def search(
         self,
@@ -49,7 +47,9 @@ class PostgresPostings(SqlPostings[Connection]):
         prefix: str = "",
     ) -> LexicalResult:
         return await self._read(
-            lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix)
+            lambda connection: self._search.search(
+                connection, partition, terms, limit, weights, prefix
+            )
         )
 
     async def sharing(
@@ -61,9 +61,13 @@ class PostgresPostings(SqlPostings[Connection]):
         limit: int,
         weights: Mapping[str, float],
     ) -> Sharing:
-        return await self._read(
-            lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights)
-        )
+        def find(connection: Connection) -> Sharing:
+            plan = self._search.plan(connection, partition, terms, weights)
+            if plan is None:
+                return Sharing()
+            return self._search.sharing(connection, plan, share, limit, weights)
+
+        return await self._read(find)
 
     async def score_keys(
         self,
@@ -74,25 +78,14 @@ class PostgresPostings(SqlPostings[Connection]):
         weights: Mapping[str, float],
     ) -> LexicalResult:
         return await self._read(
-            lambda connection: self.score_in(connection, partition, terms, keys, weights)
+            lambda connection: self._search.score(connection, partition, terms, keys, weights)
         )
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
-        return await self._read(lambda connection: self.held_in(connection, partition, keys))
-
-    def put_soon(
-        self, connection: Connection, partition: Partition, document: IndexDocument
-    ) -> None:
-        """Without asking first whether the key is there: a new one hardly ever is, and that
-        would be a round trip.
-        """
-        number = self._opened(connection, partition)
-        added = self._add_documents(connection, number, [document], keep_terms=True)
-        if not added:
-            self.put(connection, partition, [document])
-            return
-        self._count_fields(connection, number, [held for _, held in added], 1)
-        self._add_postings(connection, number, added)
+        """Return the terms of given documents."""
+        return await self._read(
+            lambda connection: self._search.contents(connection, partition, keys)
+        )
 
     async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:

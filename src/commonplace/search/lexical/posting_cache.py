@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from commonplace.storage.sqlite.database import Connection
+from commonplace.search.lexical.bm25 import TermWeight
+from commonplace.storage.relational import Connection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,19 +35,6 @@ DENSE_SLACK = 1_000_000
 LENGTH_BITS = 16
 FREQUENCY_BITS = 15
 ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedTerm:
-    """A term of a query: its id, what BM25 makes of frequency f and length l (gain * f / (f +
-    base + slope * l)), and who holds it.
-    """
-
-    term_id: int
-    gain: float
-    base: float
-    slope: float
-    documents: int
 
 
 @dataclass(slots=True)
@@ -81,7 +69,7 @@ class PostingCache:
     def ranked(
         self,
         connection: Connection,
-        terms: Sequence[WeightedTerm],
+        terms: Sequence[TermWeight],
         first: int,
         *,
         anew: bool = False,
@@ -179,7 +167,7 @@ def _unpacked(postings: Any) -> _List:
     )
 
 
-def _summed(lists: Sequence[tuple[WeightedTerm, _List]]) -> tuple[Integers | int, Floats]:
+def _summed(lists: Sequence[tuple[TermWeight, _List]]) -> tuple[Integers | int, Floats]:
     """Scores, and whose they are: an array of document ids, or the id of the first where they
     lie side by side (0 = no such one).
     """

@@ -1,7 +1,8 @@
-"""Documents that wait for the posting lists: each was written as one row, every search reads
-their words beside the lists, and they move into the lists many at a time.
+"""Write buffer of the inverted index: documents that are stored but have no postings yet.
 
-SQLite only: there a posting is a page of its own, and a page costs as much to write as a document.
+Each was written as one row; searches read the buffer beside the posting lists, and the writer
+moves it into the lists in batches. SQLite only: there a posting is a page of its own, and a page
+costs as much to write as a document.
 """
 
 from __future__ import annotations
@@ -13,115 +14,138 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from commonplace.storage.sqlite.database import Connection
+from commonplace.search.model import Terms
+from commonplace.storage.relational import Connection
 
-MOST_WAITING = 256  # documents of a partition; one more and all move
-PARTITIONS = 16  # whose waiting documents are kept read
+CAPACITY = 256  # documents of a partition; one more and all move
+CACHED_PARTITIONS = 16
 State = tuple[int, int]
-"""How many documents wait, and the newest of them."""
-NOBODY: State = (0, 0)
+"""How many documents are buffered, and the id of the newest."""
+EMPTY: State = (0, 0)
 Posting = tuple[int, int, int]
-"""Document, frequency, length of the field."""
+"""Document id, frequency, length of the field."""
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingWords:
-    """What waiting documents hold of a query's terms, in a state of the database."""
+class BufferedPostings:
+    """What buffered documents hold of a query's terms, in one state of the database."""
 
-    state: State = NOBODY
+    state: State = EMPTY
     postings: Mapping[tuple[str, str], Sequence[Posting]] = field(
         default_factory=dict
     )  # by term and field
     keys: Mapping[int, str] = field(default_factory=dict)
 
 
-class WaitingDocuments:
-    """What waits, read once a process. Shared by its threads; the tables are the truth."""
+class WriteBuffer:
+    """The buffered documents of every partition; caches what it read, for all threads."""
 
     def __init__(self, queries: Mapping[str, str]) -> None:
         self._queries = queries
-        self._partitions: OrderedDict[int, _Read] = OrderedDict()
+        self._cached: OrderedDict[int, _CachedPartition] = OrderedDict()
         self._guard = threading.Lock()
 
     def state(self, connection: Connection, partition: int) -> State:
         row = connection.execute(
             self._queries["waiting_state"], {"partition": partition}
         ).fetchone()
-        return (int(row[0]), int(row[1])) if row else NOBODY
-
-    def ids(self, connection: Connection, partition: int) -> set[int]:
-        return {
-            int(row[0])
-            for row in connection.execute(self._queries["waiting_ids"], {"partition": partition})
-        }
+        return (int(row[0]), int(row[1])) if row else EMPTY
 
     def documents(
         self, connection: Connection, partition: int, after: int = 0
     ) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
-        """Id, key and words (field to term to frequency) of those that came behind an id."""
+        """Return id, key and terms of the documents whose id is greater than `after`."""
         rows = connection.execute(
             self._queries["waiting_documents"], {"partition": partition, "after": after}
         )
         return [(int(identity), str(key), orjson.loads(terms)) for identity, key, terms in rows]
 
-    def words(self, connection: Connection, partition: int, terms: Sequence[str]) -> WaitingWords:
-        """Inside a snapshot or a transaction: which documents wait and what they hold must be of
-        one state.
+    def add(self, connection: Connection, partition: int, document_id: int) -> bool:
+        """Buffer a stored document; return whether the buffer is now over its capacity."""
+        connection.execute(
+            self._queries["waiting_add"], {"partition": partition, "document": document_id}
+        )
+        return self.state(connection, partition)[0] > CAPACITY
+
+    def discard(self, connection: Connection, partition: int, ids: Sequence[int]) -> None:
+        connection.execute(
+            self._queries["waiting_remove"],
+            {"partition": partition, "documents": orjson.dumps(ids).decode()},
+        )
+
+    def take_out(self, connection: Connection, partition: int, ids: Iterable[int]) -> set[int]:
+        """Discard those of the given documents that are buffered; return their ids."""
+        taken = self._ids(connection, partition).intersection(ids)
+        if taken:
+            self.discard(connection, partition, sorted(taken))
+        return taken
+
+    def postings(
+        self, connection: Connection, partition: int, terms: Sequence[str]
+    ) -> BufferedPostings:
+        """Return the buffered postings of terms.
+
+        Call it inside a snapshot or a transaction: the ids and their terms must be of one state.
         """
         state = self.state(connection, partition)
-        if state == NOBODY:
-            return WaitingWords()
+        if state == EMPTY:
+            return BufferedPostings()
         with self._guard:
-            read = self._partitions.setdefault(partition, _Read())
-            self._partitions.move_to_end(partition)
-            while len(self._partitions) > PARTITIONS:
-                self._partitions.popitem(last=False)
-            if read.state != state:
-                self._bring_up(connection, partition, read, state)
+            cached = self._cached.setdefault(partition, _CachedPartition())
+            self._cached.move_to_end(partition)
+            while len(self._cached) > CACHED_PARTITIONS:
+                self._cached.popitem(last=False)
+            if cached.state != state:
+                self._refresh(connection, partition, cached, state)
             found = {
                 (term, name): tuple(postings)
-                for name, holders in read.fields.items()
+                for name, by_term in cached.fields.items()
                 for term in terms
-                if (postings := holders.get(term)) is not None
+                if (postings := by_term.get(term)) is not None
             }
-            return WaitingWords(state, found, dict(read.keys))
+            return BufferedPostings(state, found, dict(cached.keys))
 
-    def _bring_up(self, connection: Connection, partition: int, read: _Read, state: State) -> None:
-        newest = read.state[1]
-        if state[1] < newest:  # an older snapshot than the last, or what was newest is gone
+    def _ids(self, connection: Connection, partition: int) -> set[int]:
+        rows = connection.execute(self._queries["waiting_ids"], {"partition": partition})
+        return {int(row[0]) for row in rows}
+
+    def _refresh(
+        self, connection: Connection, partition: int, cached: _CachedPartition, state: State
+    ) -> None:
+        newest = cached.state[1]
+        if state[1] < newest:  # an older snapshot than the last one, or the newest was removed
             newest = 0
-            read.forget(set(read.keys))
-        for identity, key, fields in self.documents(connection, partition, newest):
-            read.learn(identity, key, fields)
-        if len(read.keys) != state[0]:
-            read.forget(read.keys.keys() - self.ids(connection, partition))
-        read.state = state
+            cached.remove(set(cached.keys))
+        for document_id, key, terms in self.documents(connection, partition, newest):
+            cached.add(document_id, key, terms)
+        if len(cached.keys) != state[0]:
+            cached.remove(cached.keys.keys() - self._ids(connection, partition))
+        cached.state = state
 
 
-class _Read:
-    """The waiting documents of a partition by their words."""
+class _CachedPartition:
+    """The buffered documents of a partition, by field and term."""
 
     def __init__(self) -> None:
-        self.state: State = NOBODY
+        self.state: State = EMPTY
         self.keys: dict[int, str] = {}
-        self.fields: dict[str, dict[str, list[Posting]]] = {}  # field to term to who holds it
+        self.fields: dict[str, dict[str, list[Posting]]] = {}
 
-    def learn(self, identity: int, key: str, fields: Mapping[str, Mapping[str, int]]) -> None:
-        self.keys[identity] = key
-        for name, frequencies in fields.items():
-            holders = self.fields.setdefault(name, {})
+    def add(self, document_id: int, key: str, terms: Terms) -> None:
+        self.keys[document_id] = key
+        for name, frequencies in terms.items():
+            by_term = self.fields.setdefault(name, {})
             length = sum(frequencies.values())
             for term, frequency in frequencies.items():
-                holders.setdefault(term, []).append((identity, frequency, length))
+                by_term.setdefault(term, []).append((document_id, frequency, length))
 
-    def forget(self, gone: Iterable[int]) -> None:
-        """One document was removed, or nearly all of them moved on."""
-        for identity in gone:
-            del self.keys[identity]
+    def remove(self, ids: Iterable[int]) -> None:
+        for document_id in ids:
+            del self.keys[document_id]
         fields, self.fields = self.fields, {}
-        for name, holders in fields.items() if self.keys else ():
+        for name, by_term in fields.items() if self.keys else ():
             kept = (
                 (term, [posting for posting in postings if posting[0] in self.keys])
-                for term, postings in holders.items()
+                for term, postings in by_term.items()
             )
             self.fields[name] = {term: postings for term, postings in kept if postings}

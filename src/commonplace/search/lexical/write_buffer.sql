@@ -1,4 +1,4 @@
--- Named queries of search/waiting.py: SQLite only.
+-- Named queries of write_buffer.py: SQLite only.
 
 -- name: waiting_state
 -- Ids only grow, so states of one partition with the same newest document and the same number are the same.
