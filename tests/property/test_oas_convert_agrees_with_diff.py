@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
 from commonplace.openapi.engine.convert.consequences import name_breaking_changes, source_path
-from commonplace.openapi.engine.diff.compare import BREAKING, diff
-from commonplace.openapi.engine.diff.rules import ApiChange
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.model import ApiDocument, Family

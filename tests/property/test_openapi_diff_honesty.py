@@ -14,8 +14,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from commonplace.openapi.engine.diff.compare import BREAKING, diff
-from commonplace.openapi.engine.diff.rules import Level
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import BREAKING, Level
 from commonplace.openapi.engine.document.json_schema import to_json_schema
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation

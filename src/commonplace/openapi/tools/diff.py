@@ -9,8 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.diff.compare import BREAKING, diff, summarize_changes
-from commonplace.openapi.engine.diff.rules import ApiChange, Level
+from commonplace.openapi.engine.diff.collector import summarize_changes
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange, Level
 from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import ApiDocument

@@ -10,7 +10,8 @@ from typing import Any
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion
 from commonplace.openapi.engine.convert.issues import Issue
-from commonplace.openapi.engine.diff.compare import BREAKING, diff
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import BREAKING
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
 

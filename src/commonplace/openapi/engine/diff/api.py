@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.diff.model import SchemaSite
-from commonplace.openapi.engine.diff.views import SchemaViews
+from commonplace.openapi.engine.diff.schema.model import SchemaSite
+from commonplace.openapi.engine.diff.schema.views import SchemaViews
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.document.summary import list_servers
 from commonplace.openapi.engine.pointers import decode_pointer, escape_token

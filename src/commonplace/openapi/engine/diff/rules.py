@@ -44,6 +44,9 @@ class Direction(StrEnum):
         }[self]
 
 
+BREAKING = frozenset({Level.CRITICAL, Level.ERROR})
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeRule:
     """Severity in a value that the client sends, in one that it receives, and where no operation

@@ -1,0 +1,1 @@
+"""Comparison of schemas by what they accept."""
