@@ -1,4 +1,4 @@
-"""`commonplace audit`: what was changed and refused, and whether the record is whole."""
+"""`commonplace audit`: query the audit trail and verify that it is intact."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ app = typer.Typer(help="Read and verify the audit trail.", no_args_is_help=True)
 def verify(as_json: JsonFlag = False) -> None:
     """Check every chain for changed, removed, reordered or cut records.
 
-    Exit code 1 where one is found.
+    Exit code 1 if a chain is not intact.
 
     Example:
       commonplace audit verify --json
     """
     settings = session().config().settings
-    if (
-        not settings.audit_directory.is_dir()
-    ):  # a trail that was never begun is whole, one looked for in the wrong place is not
-        existing_folder(settings.data)
+    if not settings.audit_directory.is_dir():
+        existing_folder(settings.data)  # a new data folder has no trail; a wrong path is an error
     verdict = verify_chains(settings.audit_directory)
     if as_json:
         print_json(verdict.as_dict())
@@ -43,7 +41,7 @@ def verify(as_json: JsonFlag = False) -> None:
             say(f"note: {warning.chain}: {warning.problem}")
         out.print(
             f"{verdict.chains} chains, {verdict.records} records: "
-            f"{'whole' if verdict.ok else 'NOT whole'}"
+            f"{'intact' if verdict.ok else 'NOT intact'}"
         )
     if not verdict.ok:
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ def backup(
 ) -> None:
     """Write all canonical state into one archive. Consistent while servers run.
 
-    Damaged data is refused, and an archive that is there is kept.
+    Fails on damaged data and then keeps an existing archive.
 
     Example:
       commonplace backup commonplace-$(date +%F).tar.gz
@@ -41,9 +41,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="Archive to read.")],
     force: Annotated[
         bool,
-        typer.Option(
-            "--force", help="Replace state that is there; the old folder is kept beside it."
-        ),
+        typer.Option("--force", help="Replace existing state; the old folder is kept beside it."),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -59,4 +57,4 @@ def restore(
         return
     out.print(f"restored {summary['files']} files into {settings.data}")
     for kept in summary["kept"]:
-        say(f"what was there before is in {kept}")
+        say(f"the previous state is in {kept}")

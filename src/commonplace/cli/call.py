@@ -1,4 +1,4 @@
-"""`commonplace call` and `commonplace tools`: the tools without a client."""
+"""`commonplace call` and `commonplace tools`: run and list tools without a client."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def call(
 
 
 def tools(
-    all_tools: Annotated[bool, typer.Option("--all-tools", help="The extended tools too.")] = False,
+    all_tools: Annotated[bool, typer.Option("--all-tools", help="Include extended tools.")] = False,
     toolsets: Annotated[
         str | None, typer.Option(help="Only these toolsets, separated by commas.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="What a profile lists: rekall or oastools.")
+        str | None, typer.Option(help="List the tools of a profile: rekall or oastools.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the tools a client is listed, and what the listing costs in tokens.
+    """Show the tools that a client sees, and what the listing costs in tokens.
 
     Examples:
       commonplace tools

@@ -1,4 +1,4 @@
-"""`commonplace config`: what is in effect and why, and a commented file to start from."""
+"""`commonplace config`: show, check and write the configuration."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ app = typer.Typer(help="Show, check and write the configuration.", no_args_is_he
 
 @app.command()
 def show(
-    changed: Annotated[bool, typer.Option("--changed", help="Only what is not a default.")] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Only values that differ from the default.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Every effective value with its source; secrets are hidden.
+    """Show every value in effect and its source; secrets are hidden.
 
     Examples:
       commonplace config show --changed
@@ -65,9 +67,9 @@ def init(
     user: Annotated[
         bool, typer.Option("--user", help="Write into the user's configuration folder.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a file with every key, its default and what it does, all commented out.
+    """Write a file with every key, its default and its meaning, all commented out.
 
     Example:
       commonplace config init --user
@@ -75,7 +77,7 @@ def init(
     target = path or (user_config_folder(os.environ) if user else Path()) / FILE_NAME
     if target.exists() and not force:
         raise CommonplaceError(
-            INVALID_ARGUMENT, f"{target} is there already.", hint="Use --force to replace it."
+            INVALID_ARGUMENT, f"{target} exists already.", hint="Use --force to replace it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(sample_file(), "utf-8")
@@ -84,17 +86,17 @@ def init(
 
 @app.command()
 def check(as_json: JsonFlag = False) -> None:
-    """Read the configuration and say whether it is right (exit code 2 where it is not).
+    """Check the configuration. Exit code 2 if it is not valid.
 
     Example:
       commonplace --config new.yaml config check
     """
     config = session().config()
-    session().app()  # refuses names of toolsets and tools that nothing has, as a server would
+    session().app()  # finds unknown toolsets and tools, as a server would
     if as_json:
         print_json({"ok": True, "file": str(config.file) if config.file else None})
     else:
-        out.print(f"{config.file or 'no file'}: right")
+        out.print(f"{config.file or 'no file'}: valid")
 
 
 @app.command()
@@ -104,7 +106,7 @@ def reference() -> None:
 
 
 def effective(config: Config) -> list[JsonObject]:
-    """Every leaf: key, value as JSON with secrets masked, source."""
+    """Return key, value and source of every setting, with secrets masked."""
     rows: list[JsonObject] = [
         {"key": "data", "value": str(config.settings.data), "source": config.sources["data"]}
     ]

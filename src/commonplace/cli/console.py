@@ -1,4 +1,4 @@
-"""`commonplace console`: the web console in a process of its own, for a server somewhere else."""
+"""`commonplace console`: the web console in its own process, for a server elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, Commonplac
 
 if TYPE_CHECKING:
     from commonplace.console.caller import Caller
+    from commonplace.console.session import Gate
 
 DEFAULT_SERVER = "http://127.0.0.1:8787"
 
@@ -27,7 +28,7 @@ def console(
         typer.Option(
             "--key",
             envvar="COMMONPLACE_KEY",
-            help="Key to use; without one people sign in, where the server wants keys.",
+            help="Key to use; without one people sign in if the server requires keys.",
         ),
     ] = None,
     port: Annotated[
@@ -44,35 +45,44 @@ def console(
             "The console is not installed.",
             hint="pip install 'commonplace[console]'",
         )
+    _serve(_gate(server, key), server, port)
+
+
+def _gate(server: str, key: str | None) -> Gate:
+    """Return how people get in: as the configured key, or by signing in with their own."""
+    from commonplace.console.caller import Remote
+    from commonplace.console.session import Gate
+
+    def sign_in(own_key: str) -> tuple[Caller, Callable[[], object]]:
+        remote = Remote(server, own_key)
+        remote.check()
+        return remote, lambda: None
+
+    configured = Remote(server, key)
+    try:
+        configured.check()
+    except CommonplaceError as error:
+        if key is not None or error.code is not UNAUTHENTICATED:
+            raise
+        return Gate(sign_in, None)  # the server wants keys, so each person signs in
+
+    def as_configured() -> Caller:
+        return configured
+
+    return Gate(sign_in, as_configured)
+
+
+def _serve(gate: Gate, server: str, port: int) -> None:
     import uvicorn
     from starlette.applications import Starlette
 
     from commonplace import __version__
-    from commonplace.console.caller import Remote
     from commonplace.console.mount import Console, console_routes
-    from commonplace.console.session import Gate
     from commonplace.edge.http.listen import address_of, bind
     from commonplace.edge.http.reach import HttpOptions, checking
 
-    def sign_in(given: str) -> tuple[Caller, Callable[[], object]]:
-        remote = Remote(server, given)
-        remote.check()
-        return remote, lambda: None
-
-    known = Remote(server, key)
-    wants_keys = False
-    try:
-        known.check()
-    except CommonplaceError as refused:
-        if key is not None or refused.code is not UNAUTHENTICATED:
-            raise
-        wants_keys = True  # so each person signs in
-
-    def as_configured() -> Caller:
-        return known
-
     folder = str(session().config().settings.data / "console")
-    board = Console(Gate(sign_in, None if wants_keys else as_configured), __version__, folder)
+    board = Console(gate, __version__, folder)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""`MCP_DASHBOARD=1`: the console of a stdio server, on a listener of its own beside the pipe."""
+"""`MCP_DASHBOARD=1`: the console of a stdio server, on its own HTTP listener."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def serve_with_dashboard(app: App) -> int:
-    """Serve stdio, and the dashboard where its port can be had.
-
-    The client at the pipe does not depend on it.
-    """
+    """Serve stdio, and the dashboard if a port is free; the stdio client never depends on it."""
     from commonplace.bootstrap.web import http_options
     from commonplace.edge.http.listen import address_of, bind, serve_beside
     from commonplace.edge.stdio.transport import serve as serve_stdio
@@ -40,9 +37,7 @@ def serve_with_dashboard(app: App) -> int:
 
 
 def app_over_http(app: App, environ: Mapping[str, str]) -> App:
-    """The same product for callers over HTTP: nobody gets more than the process at the pipe has,
-    nor this machine's files.
-    """
+    """Return the application for HTTP callers: no more rights than stdio, no local files."""
     from commonplace.dispatch.registry import Registry
     from commonplace.openapi.toolset import toolset as openapi_toolset
 

@@ -1,4 +1,4 @@
-"""`commonplace keys`: who may call this server."""
+"""`commonplace keys`: the keys that callers of this server use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.json_types import JsonObject
 from commonplace.storage.credentials.keys import KeyRecord, KeyStore
 
-app = typer.Typer(help="Keys of this server: hashed at rest, shown once.", no_args_is_help=True)
+app = typer.Typer(help="Keys of callers: stored as hashes, shown once.", no_args_is_help=True)
 
 KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")]
 
@@ -20,15 +20,15 @@ KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows 
 @app.command()
 def add(
     tenant: Annotated[
-        str, typer.Option(help="Whose data the key sees. Several keys may share a tenant.")
+        str, typer.Option(help="Tenant whose data the key sees. Several keys may share one.")
     ],
-    label: Annotated[str, typer.Option(help="Who holds it, for logs and audit.")],
+    label: Annotated[str, typer.Option(help="Who uses the key, for logs and audit.")],
     scope: Annotated[
         Scope, typer.Option(help="read; write includes read; admin includes both.")
     ] = Scope.WRITE,
     as_json: JsonFlag = False,
 ) -> None:
-    """Make a key and print it once.
+    """Create a key and print it once.
 
     Example:
       commonplace keys add --tenant team-a --label alice --scope write
@@ -45,7 +45,7 @@ def add(
 
 @app.command("list")
 def list_keys(
-    all_keys: Annotated[bool, typer.Option("--all", help="Revoked keys too.")] = False,
+    all_keys: Annotated[bool, typer.Option("--all", help="Include revoked keys.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the keys, without their secrets.
@@ -60,12 +60,12 @@ def list_keys(
         columns = ("id", "tenant", "label", "scope", "created_at", "state")
         out.print(table(columns, [[row[column] for column in columns] for row in rows]))
     else:
-        say("There are no keys. Make one: commonplace keys add --tenant NAME --label WHO")
+        say("There are no keys. Create one: commonplace keys add --tenant NAME --label WHO")
 
 
 @app.command()
 def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
-    """End a key. Running servers refuse it from the next call on; the tenant's data stays.
+    """Revoke a key. Running servers refuse it from the next call on; data is kept.
 
     Example:
       commonplace keys revoke v5phswss
@@ -79,7 +79,7 @@ def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
 
 @app.command()
 def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
-    """Give a key a new secret and print it once; the old one stops at once.
+    """Give a key a new secret and print it once; the old one stops working at once.
 
     Example:
       commonplace keys rotate v5phswss
@@ -104,7 +104,7 @@ def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
     )
     mode = session().config().settings.auth.mode
     if mode == "none":
-        say("Keys count once the server runs with --auth keys (settings.auth.mode: keys).")
+        say("Keys are checked once the server runs with --auth keys (settings.auth.mode: keys).")
 
 
 def _public(record: KeyRecord) -> JsonObject:

@@ -1,6 +1,4 @@
-"""`commonplace migrate`: bring the database's schema to this program's version, or only say how
-it stands.
-"""
+"""`commonplace migrate`: update the database schema, or check whether it is current."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ VECTOR_LENGTH = "vector length"
 
 @dataclass(frozen=True, slots=True)
 class SchemaStep:
-    """One part of the schema: its version before, the one this program needs, and what was
-    queued because of the change.
-    """
+    """One component of the schema: version found, version needed, and work that followed."""
 
     component: str
     found: int | str
@@ -31,10 +27,7 @@ class SchemaStep:
 
     @property
     def newer(self) -> bool:
-        """A schema of a later program.
-
-        Vectors may be of any length, and a mode is only another one.
-        """
+        """Tell whether a later program wrote this schema; lengths and modes have no order."""
         if (
             not isinstance(self.found, int)
             or not isinstance(self.needed, int)
@@ -47,13 +40,13 @@ class SchemaStep:
 def migrate(
     check: Annotated[
         bool,
-        typer.Option("--check", help="Change nothing; exit code 1 where something is to be done."),
+        typer.Option("--check", help="Change nothing; exit code 1 if a migration is needed."),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring the schema of the database up to this version of commonplace.
 
-    Servers on PostgreSQL refuse to start before.
+    Servers on PostgreSQL do not start until this is done.
 
     Examples:
       commonplace migrate --check
@@ -82,7 +75,7 @@ def migrate(
 
 def _said(step: SchemaStep, check: bool) -> str:
     if step.chunks_indexed:
-        return f"done, {step.chunks_indexed} chunks indexed anew"
+        return f"done, {step.chunks_indexed} chunks reindexed"
     if step.found == step.needed:
         return "current"
     if check:
@@ -126,9 +119,7 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
 
 
 def _on_sqlite(settings: Settings, check: bool) -> Iterator[SchemaStep]:
-    """A SQLite file is brought up by whoever opens it; here only the version is told before and
-    after.
-    """
+    """Migrate the SQLite files; any process that opens them would do it too."""
     from commonplace.files.assembly import database_path
     from commonplace.storage.migrations import load_migrations
     from commonplace.storage.sqlite.database import Database

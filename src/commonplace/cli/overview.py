@@ -1,4 +1,4 @@
-"""The commands by name: where each is implemented, and what `commonplace --help` says of it.
+"""The list of commands: where each is implemented, and its line in `commonplace --help`.
 
 Imports neither Typer nor Rich.
 """
@@ -13,7 +13,7 @@ HELP = "Rules, files, lessons and API descriptions for coding agents, behind one
 EPILOG = (
     "Exit codes: 0 done, 1 a check found something, 2 wrong arguments or configuration, 3 not "
     "found, 4 not allowed, "
-    "5 conflict, 6 over a limit, 7 not available now, 70 a defect of ours, 130 interrupted."
+    "5 conflict, 6 over a limit, 7 not available now, 70 a defect in commonplace, 130 interrupted."
 )
 OPTIONS = (
     ("--config PATH", "Configuration file. Also accepted after the command."),
@@ -25,9 +25,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command or a group of commands: `attribute` of `commonplace.cli.MODULE`, imported when
-    it is used.
-    """
+    """A command or group: `attribute` of `commonplace.cli.MODULE`, imported when used."""
 
     name: str
     module: str
@@ -51,7 +49,7 @@ COMMANDS = (
         "tools",
         "call",
         "tools",
-        "Show the tools a client is listed, and what the listing costs in tokens.",
+        "Show the tools that a client sees, and what the listing costs in tokens.",
     ),
     Listed(
         "doctor",
@@ -78,8 +76,7 @@ COMMANDS = (
         "rebuild",
         "rebuild",
         "rebuild",
-        "Copy what cannot be derived into new database files, and queue the search index to be "
-        "made anew.",
+        "Rebuild damaged SQLite files from the data that cannot be derived, and reindex.",
     ),
     Listed("worker", "worker", "worker", "Index files until stopped (Ctrl-C, SIGTERM)."),
     Listed("completion", "completion", "completion", "Print the completion script of a shell."),
@@ -87,12 +84,11 @@ COMMANDS = (
         "init",
         "instructions.transfer",
         "init",
-        "Write a small starter set of instructions, gates and prompt criteria; what exists is "
-        "left alone.",
+        "Write a starter set of instructions, gates and prompt criteria.",
     ),
     Listed("config", "config", "app", "Show, check and write the configuration."),
-    Listed("keys", "keys", "app", "Keys of this server: hashed at rest, shown once."),
-    Listed("tenants", "tenants", "app", "Tenants: whose files and memory there are."),
+    Listed("keys", "keys", "app", "Keys of callers: stored as hashes, shown once."),
+    Listed("tenants", "tenants", "app", "Tenants: the owners of files and memory."),
     Listed("audit", "audit", "app", "Read and verify the audit trail."),
     Listed("shim", "dropin.shim", "app", "Drop-in commands: rekall and oastools."),
     Listed(
@@ -117,7 +113,7 @@ COMMANDS = (
 
 
 def print_overview() -> None:
-    """Print what `commonplace --help` shows, as wide as the terminal is."""
+    """Print the help of the program, fitted to the width of the terminal."""
     width = _width()
     blocks = ["Usage: commonplace [OPTIONS] COMMAND [ARGS]...", "\n".join(_wrapped(HELP, width))]
     blocks.append("Options:\n" + _columns(OPTIONS, width))
@@ -149,9 +145,9 @@ def _columns(rows: tuple[tuple[str, str], ...], width: int) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` characters.
+    """Wrap text to lines of at most `width` characters.
 
-    (`textwrap` compiles patterns that cost more than all of this.)
+    `textwrap` is not used because importing it takes longer than all of this.
     """
     lines = [""]
     for word in text.split():

@@ -1,4 +1,4 @@
-"""`commonplace rebuild`: make derived data of the SQLite files anew after damage."""
+"""`commonplace rebuild`: rebuild damaged SQLite files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ MEMORY = "memory.db"
 
 
 def rebuild(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Rebuild files that are whole, too.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Rebuild intact files too.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Copy what cannot be derived into new database files, and queue the search index to be made
-    anew.
+    """Rebuild damaged SQLite files from the data that cannot be derived, and reindex.
 
-    For damage that `commonplace doctor` calls derived. Refuses while a server uses the data folder.
-    The damaged file is kept.
+    For damage that `commonplace doctor` calls derived. Stop servers first. The damaged file is
+    kept.
 
     Example:
       commonplace rebuild
@@ -39,11 +36,12 @@ def rebuild(
         print_json({"rebuilt": done})
     elif not done:
         out.print("nothing is damaged; commonplace rebuild --all rebuilds every file")
-    for one in () if as_json else done:
-        out.print(
-            f"rebuilt {one['file']}: {one['rows']:,} rows copied; the damaged file is in "
-            f"{one['kept']}"
-        )
+    else:
+        for file in done:
+            out.print(
+                f"rebuilt {file['file']}: {file['rows']:,} rows copied; "
+                f"the damaged file is in {file['kept']}"
+            )
 
 
 def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:

@@ -1,6 +1,4 @@
-"""Pages and files generated from the settings: the reference, and the commented file of `config
-init`.
-"""
+"""Generate the configuration reference and the file of `config init` from the settings."""
 
 from __future__ import annotations
 
@@ -14,18 +12,24 @@ HEAD = """\
 
 Generated from the settings (`commonplace config reference`); do not edit.
 
-Values come from, in this order, later ones winning: the default, one YAML file (`--config FILE`, else `./commonplace.yaml`, else
-`commonplace.yaml` in the user's configuration folder), the variable named below, the command line. Keys under `settings.mcp.files` come
-from the file only. An unknown key is an error that suggests the nearest name. `commonplace config show` prints what is in effect and why;
-`commonplace config init` writes a commented file. Relative paths in the file start at the file's folder.
+A value comes from the first of these that sets it: the command line, the environment variable
+named below, one YAML file (`--config FILE`, else `./commonplace.yaml`, else `commonplace.yaml` in
+the user's configuration folder), the default. Keys under `settings.mcp.files` have no variables.
+An unknown key is an error that suggests the nearest name. Relative paths in the file are relative
+to the file's folder.
 
-All state lives in one data folder: `--data`, else `COMMONPLACE_HOME`, else the platform's user data folder.
+`commonplace config show` prints every value in effect and its source. `commonplace config init`
+writes a commented file ([example](commonplace.example.yaml)), and `commonplace config check`
+checks one.
+
+All state is in one data folder: `--data`, else `COMMONPLACE_HOME`, else the platform's user data
+folder.
 """
 
 OWN_VARIABLES = {
-    "COMMONPLACE_HOME": "The data folder, where `--data` is not given.",
-    "COMMONPLACE_KEY": "A key that a stdio server acts as, where an agent should have less than the local "
-    "user.",
+    "COMMONPLACE_HOME": "The data folder, unless `--data` is given.",
+    "COMMONPLACE_KEY": "The key that a stdio server acts as, to give an agent less than the local "
+    "user has.",
     "COMMONPLACE_EXTRA_TOOLSETS": "`module:function,...`: more toolsets, for tests and extensions.",
 }
 
@@ -58,7 +62,7 @@ def configuration_page() -> str:
         "",
         "## Variables without effect",
         "",
-        "Accepted, because contract 000 names them:",
+        "Accepted, because the [instructions contract](contracts/instructions.md) names them:",
         "",
         "| variable | why |",
         "|---|---|",
@@ -68,9 +72,9 @@ def configuration_page() -> str:
 
 
 def sample_file() -> str:
-    """Every key with its default, commented out: the file is right as it is."""
+    """Return a valid file with every key and its default, commented out."""
     lines = [
-        "# Commonplace. Remove the # of a line, and of the sections above it, to change a value.",
+        "# Commonplace. To change a value, remove the # of its line and of the sections above it.",
         "#settings:",
     ]
     for place, section in sections().items():
@@ -85,7 +89,7 @@ def sample_file() -> str:
 
 
 def by_variable() -> dict[str, str]:
-    """Variable -> dotted key, for every variable that has an effect through a setting."""
+    """Map each variable that sets a key to that key."""
     found = {declared.env: name for name, declared in leaves() if declared.env}
     return found | {alias: found[target] for alias, target in ENVIRONMENT_ALIASES.items()}
 

@@ -1,6 +1,6 @@
-"""`commonplace serve`: parse, build, hand over to a transport.
+"""`commonplace serve`: parse the options, build the application, run a transport.
 
-Everything imported here is paid by every stdio process.
+Imports at the top of this module slow down every stdio server.
 """
 
 from __future__ import annotations
@@ -36,14 +36,8 @@ examples:
 
 
 LEAVE_SECONDS = 5.0
-COLLECT_AFTER = (
-    20_000,
-    10,
-    10,
-    # a call leaves hardly a cycle behind: looking for some after every 700 objects costs a third of
-    # a
-    # write
-)
+# Calls leave few cycles behind; collecting after every 700 objects costs a third of a write.
+COLLECT_AFTER = (20_000, 10, 10)
 
 
 def serve(arguments: Sequence[str]) -> int:
@@ -64,18 +58,14 @@ def serve(arguments: Sequence[str]) -> int:
 
 
 def _leave_soon(code: int) -> None:
-    """Everything is closed.
-
-    A thread that still computes for a call nobody waits for does not keep the process alive for
-    long.
-    """
+    """End the process after a few seconds, even if a thread still works on an abandoned call."""
     timer = threading.Timer(LEAVE_SECONDS, os._exit, (code,))
     timer.daemon = True
     timer.start()
 
 
 def report(error: CommonplaceError) -> int:
-    """Say what is wrong on stderr; the exit code of its kind."""
+    """Print an error to stderr and return its exit code."""
     from commonplace.cli.wording import as_typed
     from commonplace.dispatch.error_table import numbers_of
 
@@ -99,7 +89,7 @@ def _serve(options: argparse.Namespace) -> int:
         app.start(http=not local or app.settings.dashboard.enabled)
         if options.http is not None:
             return _serve_http(app, options)
-        app.product.stdio_auth()  # a wrong COMMONPLACE_KEY is said now, not to the client
+        app.product.stdio_auth()  # report a wrong COMMONPLACE_KEY now
         if app.settings.dashboard.enabled:
             from commonplace.cli.dashboard import serve_with_dashboard
 
@@ -123,6 +113,8 @@ def _announce(app: App, address: str) -> None:
     from commonplace.cli.wording import as_typed
 
     settings = app.settings
+    closed = "MCP_ENABLE_MUTATION=1 opens the catalogue"
+    writes = "the instruction catalogue can be changed" if app.services.mutation() else closed
     lines = [
         f"Commonplace {app.product.version} listens on http://{address}/mcp",
         f"  connect:  commonplace connect claude-code --http http://{address}/mcp",
@@ -131,10 +123,7 @@ def _announce(app: App, address: str) -> None:
         else "  console:  pip install 'commonplace[console]'",
         f"  data:     {settings.data}",
         f"  auth:     {settings.auth.mode}",
-        (
-            f"  writes:   "
-            f"{'the instruction catalogue may be changed' if app.services.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}"
-        ),
+        f"  writes:   {writes}",
     ]
     sys.stderr.write(as_typed("\n".join(lines)) + "\n")
     sys.stderr.flush()
@@ -189,7 +178,7 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
 
 
 def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
-    """`HOST:PORT`, `PORT`, `HOST` or nothing."""
+    """Parse `HOST:PORT`, `PORT`, `HOST` or nothing."""
     host, _, port = (
         text.rpartition(":")
         if ":" in text.rsplit("]", 1)[-1]
@@ -231,19 +220,19 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--auth",
         choices=("none", "keys", "passthrough"),
-        help="who may call (default from the configuration: none)",
+        help="how callers authenticate (default from the configuration: none)",
     )
     parser.add_argument("--read-only", action="store_true", help="refuse every tool that writes")
     parser.add_argument(
-        "--toolsets", metavar="A,B", help="offer only these toolsets and refuse calls of all others"
+        "--toolsets", metavar="A,B", help="offer only these toolsets and refuse calls to others"
     )
     parser.add_argument(
         "--tools",
         metavar="A,B",
-        help="offer these tools, beside the toolsets, and refuse all others",
+        help="offer these tools, in addition to --toolsets, and refuse all others",
     )
     parser.add_argument("--exclude-tools", metavar="A,B", help="refuse these tools")
-    parser.add_argument("--all-tools", action="store_true", help="list the extended tools too")
+    parser.add_argument("--all-tools", action="store_true", help="list extended tools too")
     parser.add_argument(
         "--no-worker",
         action="store_true",

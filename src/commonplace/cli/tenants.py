@@ -1,4 +1,4 @@
-"""`commonplace tenants`: whose data there is, and moving it."""
+"""`commonplace tenants`: list tenants and rename one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.storage.credentials.keys import TENANT_NOT_FOUND, checked_tenant
 from commonplace.storage.locks.data_folder import alone
 
-app = typer.Typer(help="Tenants: whose files and memory there are.", no_args_is_help=True)
+app = typer.Typer(help="Tenants: the owners of files and memory.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -43,10 +43,10 @@ def list_tenants(as_json: JsonFlag = False) -> None:
 @app.command()
 def move(
     old: Annotated[str, typer.Argument(help="Tenant whose keys and data are moved.")],
-    new: Annotated[str, typer.Argument(help="Its new name; must hold no data of its own.")],
+    new: Annotated[str, typer.Argument(help="New name; must not own data.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Move a tenant's keys, files and memory to another name. Needs the data folder to itself.
+    """Move a tenant's keys, files and memory to another name. Stop servers first.
 
     Example:
       commonplace tenants move team-a platform
@@ -69,7 +69,7 @@ def move(
             raise CommonplaceError(
                 TENANT_NOT_FOUND,
                 f"Tenant {old[:64]!r} has no keys, files or memory.",
-                hint="Is the name right?",
+                hint="commonplace tenants list shows the tenants with keys.",
             )
         return moved
 

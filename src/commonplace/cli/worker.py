@@ -1,4 +1,4 @@
-"""`commonplace worker`: index what servers queued, without serving anybody."""
+"""`commonplace worker`: index files that servers queued, without serving clients."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def worker(
             "--workers",
             min=1,
             max=64,
-            help="Jobs worked on at a time; default from the configuration.",
+            help="Jobs at a time; default from the configuration.",
         ),
     ] = None,
 ) -> None:
     """Index files until stopped (Ctrl-C, SIGTERM).
 
-    Start as many as you like; on PostgreSQL they share the work.
+    On PostgreSQL any number of workers share the queue.
 
     Examples:
       commonplace worker

@@ -300,7 +300,7 @@ def test_checking_a_configuration_finds_what_would_keep_a_server_from_starting(
     (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
     run(capsys, "config", "check", expect=2)
     (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [files]}}")
-    assert run(capsys, "config", "check").endswith("right\n")
+    assert run(capsys, "config", "check").endswith("valid\n")
     assert not (own_world / "data").exists()
 
 

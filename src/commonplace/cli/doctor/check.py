@@ -10,7 +10,7 @@ Status = Literal["ok", "note", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """`fix` says what to do; empty where nothing is needed."""
+    """A finding and its severity; `fix` says what to do, or is empty."""
 
     name: str
     status: Status

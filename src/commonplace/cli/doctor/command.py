@@ -23,14 +23,14 @@ def doctor(
         bool,
         typer.Option(
             "--hidden",
-            help="List every stored text that holds hidden characters, and nothing else.",
+            help="Only list every stored text with hidden characters.",
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Check configuration, data folder, audit trail, keys, toolsets, extras and stored text.
 
-    Exit code 1 where something fails.
+    Exit code 1 if a check fails.
 
     Examples:
       commonplace doctor

@@ -30,11 +30,11 @@ CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "log file": settings_checks.check_log_file,
     "extras": settings_checks.check_extras,
 }
-"""The checks of the settings by the name that a failure is reported under."""
+"""Checks by the name that a failure is reported under."""
 
 
 def examine() -> Iterator[DoctorCheck]:
-    """Every check, each safe from the others' failures."""
+    """Run every check; the failure of one does not stop the others."""
     yield DoctorCheck(
         "version", "ok", f"commonplace {__version__}, Python {sys.version.split()[0]}"
     )
@@ -74,14 +74,14 @@ def _safely(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[Do
     except OSError as error:
         refused = unusable(error)
         yield DoctorCheck(name, "fail", refused.message, refused.hint or "")
-    except Exception as error:  # a check that breaks is a finding, not the end of the examination
+    except Exception as error:  # a defect in one check must not hide the others
         yield DoctorCheck(
             name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it."
         )
 
 
 def _toolsets() -> Iterator[DoctorCheck]:
-    """Each toolset loads, and each service's own `doctor()` is heard where it has one."""
+    """Load every toolset and run the `doctor()` of services that have one."""
     app = session().app()
     for toolset in app.registry.toolsets:
         count = sum(tool.toolset == toolset.name for tool in app.registry.all())
@@ -92,7 +92,7 @@ def _toolsets() -> Iterator[DoctorCheck]:
 
 
 def _hidden() -> Iterator[DoctorCheck]:
-    """Characters that nobody sees in what is stored, as far as the time of an examination goes."""
+    """Look for hidden characters in stored text, for a limited time."""
     found = scan(session().app().services)
     fix = "commonplace doctor --hidden lists every place." if found.found or not found.whole else ""
     yield DoctorCheck("hidden characters", "warn" if found.found else "ok", found.finding, fix)

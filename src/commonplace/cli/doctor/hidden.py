@@ -1,4 +1,4 @@
-"""What `commonplace doctor` says of hidden characters in stored text, and where they are."""
+"""Find hidden characters in stored text."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from commonplace.kernel.json_types import JsonObject
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
 
-SCAN_SECONDS = 10.0  # of an ordinary examination; `doctor --hidden` reads everything
+SCAN_SECONDS = 10.0  # limit of `doctor`; `doctor --hidden` reads everything
 NAMED_PLACES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
-    """A stored text with hidden characters: a reference to it, and how many of each."""
+    """A reference to a stored text, and the count of each hidden character in it."""
 
     where: str
     counted: Counter[str]
@@ -35,7 +35,7 @@ class HiddenText:
 
 @dataclass(frozen=True, slots=True)
 class HiddenScan:
-    """What was found, and how many texts were read; `whole` says whether that was all of them."""
+    """The texts found and the number read; `whole` if every text was read."""
 
     found: list[HiddenText]
     read: int
@@ -46,7 +46,7 @@ class HiddenScan:
         part = (
             ""
             if self.whole
-            else f" in the first {self.read} texts (the examination reads for {SCAN_SECONDS:.0f} s)"
+            else f" in the first {self.read} texts (the check stops after {SCAN_SECONDS:.0f} s)"
         )
         if not self.found:
             return f"none{part}" if part else f"none in {self.read} stored texts"
@@ -64,7 +64,7 @@ class HiddenScan:
 
 
 def scan(services: Services, seconds: float | None = SCAN_SECONDS) -> HiddenScan:
-    """Read the stored texts of all domains, for at most so many seconds."""
+    """Read the stored texts of all domains, for at most `seconds`."""
     ends = None if seconds is None else time.monotonic() + seconds
     found: list[HiddenText] = []
     read = 0

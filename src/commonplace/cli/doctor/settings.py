@@ -21,7 +21,7 @@ def check_keys(settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck(
             "keys",
             "fail",
-            "auth mode is keys and there is none",
+            "auth mode is keys, and there are no keys",
             "commonplace keys add --tenant NAME --label WHO",
         )
     else:

@@ -12,7 +12,7 @@ from commonplace.cli.doctor.check import DoctorCheck, Status
 from commonplace.kernel.settings import Settings
 
 REMEDIES = {
-    "rebuild": "Only derived data: stop the server, then run commonplace rebuild.",
+    "rebuild": "Only derived data is damaged: stop the server, then run commonplace rebuild.",
     "restore": "Restore a backup: commonplace restore ARCHIVE --force.",
 }
 LOW_SPACE_BYTES = 1 << 30
@@ -33,11 +33,11 @@ def check_data_folder(settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck(
             "data folder",
             "fail",
-            f"{data} cannot be made: {nearest} is not writable",
+            f"{data} cannot be created: {nearest} is not writable",
             "Choose another with --data.",
         )
     elif not data.exists():
-        yield DoctorCheck("data folder", "ok", f"{data} will be made when first needed")
+        yield DoctorCheck("data folder", "ok", f"{data} will be created when first needed")
     elif not os.access(data, os.W_OK | os.X_OK):
         yield DoctorCheck(
             "data folder",
@@ -54,9 +54,7 @@ def check_data_folder(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
-    """Files that an older version made readable for others; a server tightens them when it
-    starts.
-    """
+    """Find files that others may read; a server tightens them when it starts."""
     from commonplace.storage.disk.private_files import open_to_others
 
     found = [path.name for path in open_to_others(settings.data) if path != settings.data]
@@ -68,7 +66,7 @@ def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def check_integrity(settings: Settings) -> Iterator[DoctorCheck]:
-    """Each SQLite file: its structure, and content against stored digests."""
+    """Check the structure of each SQLite file, and its content against stored digests."""
     from commonplace.bootstrap.upkeep import database_checks
     from commonplace.storage.integrity.checks import find_damage
     from commonplace.storage.integrity.monitor import record_finding
@@ -79,25 +77,25 @@ def check_integrity(settings: Settings) -> Iterator[DoctorCheck]:
         damage = find_damage(checks)
         record_finding(settings.data, checks, damage)
         if not damage:
-            yield DoctorCheck("integrity", "ok", f"{checks.path.name} is whole")
-        for one in damage:
+            yield DoctorCheck("integrity", "ok", f"{checks.path.name} is intact")
+        for finding in damage:
             yield DoctorCheck(
                 "integrity",
                 "fail",
-                f"{one.file} is damaged: {one.part}: {one.problem}",
-                REMEDIES[one.remedy],
+                f"{finding.file} is damaged: {finding.part}: {finding.problem}",
+                REMEDIES[finding.remedy],
             )
 
 
 def check_documents(settings: Settings) -> Iterator[DoctorCheck]:
-    """Canonical JSON: feedback, usage counts, and instruction files against their own hashes."""
+    """Check that feedback, usage counts and instruction files are readable JSON objects."""
     for name in ("feedback.json", "usage-snapshot.json"):
         path = settings.data / name
         if path.exists() and not _is_object(path):
             yield DoctorCheck(
                 "integrity",
                 "fail",
-                f"{name} is damaged: it is not the JSON document it was",
+                f"{name} is damaged: it is not a JSON object",
                 REMEDIES["restore"],
             )
     folder = settings.instructions_directory
@@ -112,7 +110,7 @@ def check_documents(settings: Settings) -> Iterator[DoctorCheck]:
             "integrity",
             "fail",
             f"{len(broken)} instruction files cannot be read: {shown}",
-            "Mend them, or restore a backup.",
+            "Repair them, or restore a backup.",
         )
 
 
@@ -149,7 +147,7 @@ def check_audit(settings: Settings) -> Iterator[DoctorCheck]:
     verdict = verify(settings.audit_directory)
     if verdict.ok:
         yield DoctorCheck(
-            "audit", "ok", f"{verdict.chains} chains, {verdict.records} records, whole"
+            "audit", "ok", f"{verdict.chains} chains, {verdict.records} records, intact"
         )
     else:
         first = verdict.problems[0]

@@ -1,4 +1,4 @@
-"""`oastools` as a command: the Go program's command line, answered by ours."""
+"""The `oastools` command line of the Go program, run by our commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMATS = ("text", "json", "yaml")
 
 @dataclass(slots=True)
 class Translation:
-    """Our command line, and what is done around it."""
+    """Our command line, and options that change how it is run."""
 
     command: str
     options: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Translation:
 
     @property
     def arguments(self) -> list[str]:
-        """What our program is called with."""
+        """The arguments for `commonplace oas`."""
         name, _, kind = self.command.partition(" ")
         options = list(self.options)
         if name == "walk":
@@ -68,7 +68,7 @@ class Translation:
 
 
 def translate(arguments: Sequence[str]) -> Translation | str:
-    """Read a command line of oastools; a text is help to print."""
+    """Translate a command line of oastools, or return the help text to print."""
     command, rest = _command(list(arguments))
     if command is None:
         return usage()
@@ -86,7 +86,9 @@ def translate(arguments: Sequence[str]) -> Translation | str:
             name, equals, value = word.lstrip("-").partition("=")
             flag = known.get(name)
             if flag is None:
-                made.options.append(word)  # an option of ours, or unknown: our program says so
+                made.options.append(
+                    word
+                )  # one of our options, or an error that our program reports
                 continue
             if flag.value and not equals:
                 value = next(words, "")
@@ -102,7 +104,7 @@ def translate(arguments: Sequence[str]) -> Translation | str:
 
 
 def _command(words: list[str]) -> tuple[str | None, list[str]]:
-    """The command at the start and what follows it; None asks for help."""
+    """Split the command from its arguments; None means help."""
     if not words or words[0] in ("help", "-h", "-help", "--help"):
         return None, []
     if words[0] in COMMANDS:
@@ -148,7 +150,7 @@ def _apply(made: Translation, flag: Flag, word: str, value: str) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line of oastools to its exit code."""
+    """Run a command line of oastools and return its exit code."""
     import contextlib
     import io
     import sys

@@ -1,4 +1,4 @@
-"""The command line of oastools: its flags, and what they are here. Nothing heavy is imported."""
+"""The flags of oastools and what each means here. Imports stay light."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag.
+    """One flag of oastools.
 
-    `to`: our option; where it is empty, `does` says what is done with it, or `refused` why it
-    cannot be.
+    `to` is our option. Without it, `does` names a special action, or `refused` says why the flag
+    is not supported.
     """
 
     names: tuple[str, ...]
@@ -20,7 +20,7 @@ class Flag:
     to: str = ""
     does: str = ""  # quiet, format, where, repeat, ignored
     refused: str = ""
-    accepted: tuple[str, ...] = ()  # values that mean what happens here anyway; others are refused
+    accepted: tuple[str, ...] = ()  # values that match our behaviour; others are refused
 
 
 def _flag(names: str, help_: str, to: str = "", **more: object) -> Flag:
@@ -29,9 +29,7 @@ def _flag(names: str, help_: str, to: str = "", **more: object) -> Flag:
 
 QUIET = _flag("q quiet", "Print no messages, only the result.", does="quiet")
 FORMAT = _flag("format", "text, json or yaml.", does="format", value=True)
-LINES = _flag(
-    "s source-map", "Show line numbers; they are shown wherever they are known.", does="ignored"
-)
+LINES = _flag("s source-map", "Show line numbers; always on where they are known.", does="ignored")
 OUTPUT = _flag("o output", "Write the result to this file.", "--output", value=True)
 STRICT = _flag("strict", "Fail on warnings too.", "--strict")
 NO_WARNINGS = _flag("no-warnings", "Print no warnings.", does="quiet")
@@ -42,9 +40,9 @@ _WALK = (
     _flag("extension", "x-name or x-name=value.", "--extension", value=True),
     _flag("resolve-refs", "Replace references.", "--resolve-refs"),
 )
-_RENAMES = "Names are made in one way here; leave the flag out."
-_CODE = "The generated code has no such part."
-_JOIN = "Joining knows no such rule here; leave the flag out."
+_RENAMES = "The form of new names is fixed; leave the flag out."
+_CODE = "This code is not generated."
+_JOIN = "This rule of joining is not supported; leave the flag out."
 
 
 def _where(names: str, help_: str, field: str = "", *, value: bool = True) -> Flag:
@@ -142,7 +140,7 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
             refused=_RENAMES,
             accepted=("_",),
         ),
-        _flag("preserve-casing", "Keep the case of parameters; it is kept.", does="ignored"),
+        _flag("preserve-casing", "Keep the case of parameters; always on.", does="ignored"),
         _flag("prune-schemas", "Remove schemas that nothing refers to.", "--prune-schemas"),
         _flag("prune-paths", "Remove paths without operations.", "--prune-paths"),
         _flag("prune-all prune", "Remove both.", "--prune"),
@@ -210,7 +208,7 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         _flag(
             "no-dedup-tags",
             "Do not merge tags of one name.",
-            refused="Tags of one name are always one: OpenAPI wants them unique.",
+            refused="Tags with the same name are always merged: OpenAPI requires unique tags.",
         ),
         QUIET,
         LINES,
@@ -228,7 +226,7 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
             refused="They are compared whole.",
             accepted=("none", "deep"),
         ),
-        _flag("collision-report", "Tell every collision; they are told.", does="ignored"),
+        _flag("collision-report", "Report collisions; always on.", does="ignored"),
         _flag("namespace-prefix", "Prefix for names of one source.", value=True, refused=_JOIN),
         _flag("always-prefix", "Prefix all names.", refused=_JOIN),
         _flag("operation-context", "Operations in templates.", refused=_JOIN),
@@ -256,11 +254,11 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         _flag("p package", "Package name.", "--package", value=True),
         _flag("client", "Generate a client.", does="client"),
         _flag("server", "Generate a server interface.", "--server"),
-        _flag("types", "Generate types; they always come.", does="ignored"),
+        _flag("types", "Generate types; always on.", does="ignored"),
         _flag(
             "no-pointers",
             "No pointers for optional fields.",
-            refused="Optional fields need them to be told from empty ones.",
+            refused="Pointers tell missing fields from empty ones.",
         ),
         _flag("no-validation", "No validation tags; there are none.", does="ignored"),
         STRICT,
@@ -269,7 +267,7 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         _flag(
             "no-security",
             "No security helpers.",
-            refused="The client always has them; they do nothing until used.",
+            refused="The client always includes them; they do nothing until used.",
         ),
         _flag("oauth2-flows", "OAuth token flows.", refused=_CODE),
         _flag(
@@ -319,8 +317,8 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
 SUMMARIES = {
     "mcp": "Serve the tools to agents over standard input and output",
     "validate": "Check a document",
-    "parse": "Show what is in a document",
-    "fix": "Repair common faults",
+    "parse": "Summarize a document",
+    "fix": "Repair common errors",
     "convert": "Convert a document to another version",
     "diff": "Compare two documents",
     "join": "Merge documents",

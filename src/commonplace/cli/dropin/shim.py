@@ -1,4 +1,4 @@
-"""`commonplace shim`: the commands of Rekall and oastools, answered by this program."""
+"""`commonplace shim`: install the drop-in commands rekall and oastools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.kernel.paths import expanded
 
 SHADOWS = Code(
-    "COMMAND_EXISTS", Kind.CONFLICT, "A command of that name is there already and is not ours."
+    "COMMAND_EXISTS",
+    Kind.CONFLICT,
+    "A command with that name exists and was not installed by commonplace.",
 )
 MARK = "# made by: commonplace shim install"
 
@@ -38,7 +40,7 @@ def install(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the command. Refuses to replace or shadow one that is not ours.
+    """Install a drop-in command. Never replaces or shadows another program.
 
     Examples:
       commonplace shim install rekall && rekall mcp-server
@@ -71,6 +73,6 @@ def _refuse_to_shadow(name: str, target: Path) -> None:
         if not ours:
             raise CommonplaceError(
                 SHADOWS,
-                f"{found} is there already.",
+                f"{found} exists and was not installed by commonplace.",
                 hint="Remove it first, or choose another folder with --into.",
             )

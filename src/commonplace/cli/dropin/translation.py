@@ -1,6 +1,6 @@
-"""Command lines of Rekall and oastools as ours.
+"""Translate command lines of Rekall and oastools to ours.
 
-Agents start servers this way too, so nothing heavy is imported.
+Agents start servers this way too, so imports stay light.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ class Command(StrEnum):
 
 
 def translate(command: Command, arguments: Sequence[str]) -> list[str] | None:
-    """The other program's command line as one of ours; None where the command is run in a way of
-    its own.
-    """
+    """Return our command line for one of the other program, or None if it needs special care."""
     first, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
     if first in ("--version", "-V", "-v", "version"):
         return ["--version"]
@@ -32,7 +30,7 @@ def translate(command: Command, arguments: Sequence[str]) -> list[str] | None:
 
 
 def print_rekall_help(arguments: Sequence[str]) -> int:
-    """Print the help of the memory commands as that of `rekall`, with `mcp-server`."""
+    """Print the help of the memory commands under the name `rekall`, with `mcp-server`."""
     import contextlib
     import io
     import sys
@@ -56,11 +54,11 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
 
 
 def _serve() -> None:
-    """Stand for `mcp-server` in the help; the command itself never comes here."""
+    """Placeholder that lists `mcp-server` in the help; it is never called."""
 
 
 def _port(rest: list[str]) -> list[str]:
-    """`--port N` is Streamable HTTP on loopback."""
+    """Replace `--port N` by Streamable HTTP on loopback."""
     made: list[str] = []
     values = iter(rest)
     for value in values:

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 SETTLE_SECONDS = 600.0
 
 
-SERVER_SECONDS = 10.0  # beside a server, which goes on when this command has ended
+SERVER_SECONDS = 10.0  # if a server is running: it goes on indexing
 
 
 Project = Annotated[
@@ -51,7 +51,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
 
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Iterator[Any]:
-    """A progress bar on stderr, for people only; `show(done, total)` moves it."""
+    """Show a progress bar on a terminal; the caller updates it with `show(done, total)`."""
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(description, total=total)
 
@@ -62,9 +62,9 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Any]:
 
 
 def wait_for_index() -> bool:
-    """Wait until what was written can be found, showing how much is left.
+    """Wait until the index has caught up, with a progress bar.
 
-    Beside a server, not long: it goes on indexing.
+    Wait only briefly if a server is running, because it goes on indexing.
     """
 
     async def wait() -> bool:
@@ -95,7 +95,7 @@ def wait_for_index() -> bool:
 
 @contextmanager
 def disk_errors(doing: str) -> Iterator[None]:
-    """What the disk refuses, as an error that names the place and the reason."""
+    """Turn an OSError into an error that names the path and the reason."""
     try:
         yield
     except OSError as error:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _bytes_of(source: Path | None, most: int) -> bytes:
-    """A file of the disk, or standard input; never more than one stored file may hold."""
+    """Read a file or standard input, up to the size limit of a stored file."""
     if source is None:
         data = sys.stdin.buffer.read(most + 1)
     else:
@@ -38,7 +38,7 @@ def _bytes_of(source: Path | None, most: int) -> bytes:
     if len(data) > most:
         raise CommonplaceError(
             PAYLOAD_TOO_LARGE,
-            f"{source or 'Standard input'} has more than {most} bytes, the most one file may hold.",
+            f"{source or 'Standard input'} has more than {most} bytes, the limit of a file.",
             hint="Split it into several files.",
             details={"limit_bytes": most},
         )
@@ -46,7 +46,7 @@ def _bytes_of(source: Path | None, most: int) -> bytes:
 
 
 def _write(arguments: JsonObject) -> JsonObject:
-    """Store a text of any size that a file may have."""
+    """Store a text, in parts if it is above the payload limit."""
     from commonplace.dispatch.transfer import Reply, Stored, run, write_in_parts
 
     errors: list[CommonplaceError] = []
@@ -130,7 +130,7 @@ def ls(
     path: Annotated[str, typer.Argument(help="Directory; without it, the project root.")] = "",
     project: Project = "default",
     depth: Annotated[int, typer.Option(help="Levels below the path.")] = 1,
-    limit: Annotated[int, typer.Option(help="Most entries.")] = 256,
+    limit: Annotated[int, typer.Option(help="Maximum number of entries.")] = 256,
     as_json: JsonFlag = False,
 ) -> None:
     """List files and directories.
@@ -163,11 +163,11 @@ def rm(
     path: PathArgument,
     project: Project = "default",
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")
+        bool, typer.Option("--recursive", "-r", help="Delete a directory and everything below it.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete a file or a directory; `restore` brings it back within the retention.
+    """Delete a file or a directory; `restore` brings it back during the retention period.
 
     Example:
       commonplace files rm /notes --recursive --project demo

@@ -31,25 +31,23 @@ PAGE_BYTES = 8_000_000
 
 
 def import_folder(
-    folder: Annotated[
-        Path, typer.Argument(help="Folder to take in.", exists=True, file_okay=False)
-    ],
+    folder: Annotated[Path, typer.Argument(help="Folder to import.", exists=True, file_okay=False)],
     project: Project = "default",
-    to: Annotated[str, typer.Option("--to", help="Directory in the project to put them in.")] = "",
+    to: Annotated[str, typer.Option("--to", help="Target directory in the project.")] = "",
     no_gitignore: Annotated[
-        bool, typer.Option("--no-gitignore", help="Take in ignored files too.")
+        bool, typer.Option("--no-gitignore", help="Import ignored files too.")
     ] = False,
     delete: Annotated[
         bool,
         typer.Option(
-            "--delete", help="Delete what an earlier import stored and the folder no longer has."
+            "--delete", help="Delete files of an earlier import that are no longer in the folder."
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Store a folder's text files.
+    """Import the text files of a folder.
 
-    Honours .gitignore; says what it skipped and which names it had to spell otherwise.
+    Honours .gitignore, and reports skipped files and changed names.
 
     Examples:
       commonplace files import ./docs --project handbook
@@ -103,14 +101,14 @@ def _print_import(report: ImportReport, folder: Path, delete: bool) -> None:
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder to write to; made if missing.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write to; created if missing.")],
     project: Project = "default",
     prefix: Prefix = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Write a project's files into a folder, under their original names.
 
-    Files that are there are replaced, others are left alone.
+    Replaces existing files of the same name and keeps others.
 
     Example:
       commonplace files export ./copy --project demo

@@ -25,7 +25,7 @@ def reindex(
         str | None, typer.Option("--project", "-p", help="One project; without it, all.")
     ] = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Forget the index first and build it anew.")
+        bool, typer.Option("--rebuild", help="Delete the index first and rebuild it.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -61,7 +61,7 @@ def status(
     project: Annotated[str | None, typer.Option("--project", "-p", help="One project.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """How far the search index is behind; exit code 1 when jobs were given up."""
+    """Show how far the search index is behind. Exit code 1 if jobs were given up."""
     answer = session().call("file_index_status", {} if project is None else {"project": project})
     if as_json:
         print_json(answer)

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    query: Annotated[str, typer.Argument(help="Words or a question.")],
     project: Project = "default",
     prefix: Prefix = "",
-    limit: Annotated[int, typer.Option(help="Most chunks, up to 20.")] = 5,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each chunk ranked.")] = False,
+    limit: Annotated[int, typer.Option(help="Maximum number of chunks, up to 20.")] = 5,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain the rank of each chunk.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find the parts of files that answer a query.
+    """Find the passages that answer a query.
 
     Example:
       commonplace files search "who holds the lock" --project demo --explain
@@ -71,13 +73,11 @@ def grep(
     project: Project = "default",
     prefix: Prefix = "",
     literal: Annotated[bool, typer.Option("--literal", "-F", help="Plain text.")] = False,
-    ignore_case: Annotated[
-        bool, typer.Option("--ignore-case", "-i", help="Upper and lower case alike.")
-    ] = False,
-    limit: Annotated[int, typer.Option(help="Most lines, up to 500.")] = 100,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
+    limit: Annotated[int, typer.Option(help="Maximum number of lines, up to 500.")] = 100,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find lines that match; exit code 1 when there is none.
+    """Find lines that match a pattern. Exit code 1 if none does.
 
     Example:
       commonplace files grep "TODO|FIXME" --project demo --prefix /src/

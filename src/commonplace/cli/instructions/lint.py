@@ -11,10 +11,9 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 
 
 def lint(as_json: JsonFlag = False) -> None:
-    """Check the catalogue: broken files, drift, duplicates, dangling references, overdue
-    reviews, gates.
+    """Check the catalogue: files, drift, duplicates, references, overdue reviews, gates.
 
-    Exit 1 on problems.
+    Exit code 1 if there are errors.
 
     Example:
       commonplace instructions lint && git commit -m "Rules"
@@ -30,7 +29,7 @@ def lint(as_json: JsonFlag = False) -> None:
             )
         )
     else:
-        say("nothing to mend")
+        say("no problems found")
     if any(problem["severity"] == "error" for problem in problems):
         raise typer.Exit(1)
 
@@ -47,7 +46,7 @@ def _problems() -> Iterator[dict[str, str]]:
     for name, text in validation["configuration"].items():
         yield problem("error", name, text)
     for id_ in validation["drifted"]:
-        yield problem("error", id_, "sourceHash does not fit the body: run repair")
+        yield problem("error", id_, "sourceHash does not match the body: run repair")
     for line in (*validation["unreadable"], *validation["unknownFields"]):
         yield problem("warn", line["id"], f"{line['field']}: {line['problem']}")
     for folder in inspected["filesystem"]["ignoredFolders"]:

@@ -67,14 +67,14 @@ def search(
         out.print(plain_text(f"  {marks['snippet']}"))
     say(
         f"{len(answer['items'])} of {answer['count']}"
-        + (" (no text has all the words)" if answer.get("relaxed") else "")
+        + (" (no text contains all the words)" if answer.get("relaxed") else "")
     )
 
 
 def show(
     id_: Id,
     history: Annotated[
-        bool, typer.Option("--history", help="Its changes, with differences.")
+        bool, typer.Option("--history", help="Show its changes, with differences.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -126,7 +126,7 @@ def graph(
     format_: Annotated[
         str, typer.Option("--format", "-f", help="mermaid, dot or json.")
     ] = "mermaid",
-    enrich: Annotated[bool, typer.Option(help="Metadata and categories as nodes.")] = False,
+    enrich: Annotated[bool, typer.Option(help="Add metadata and category nodes.")] = False,
     max_edges: Annotated[int | None, typer.Option(help="Cut the edges after this many.")] = None,
 ) -> None:
     """Draw how instructions share categories.

@@ -22,13 +22,11 @@ def import_(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A JSON file (one entry, a list, or {entries}), or a folder of them; a "
-            "catalogue is one."
+            help="A JSON file (one entry, a list, or {entries}), or a folder of such files, for "
+            "example a catalogue."
         ),
     ],
-    mode: Annotated[
-        str, typer.Option(help="What to do with ids that exist: skip, overwrite or merge.")
-    ] = "skip",
+    mode: Annotated[str, typer.Option(help="If an id exists: skip, overwrite or merge.")] = "skip",
     as_json: JsonFlag = False,
 ) -> None:
     """Import instructions.
@@ -82,7 +80,7 @@ def _entries(source: Path) -> Iterator[Any]:
             value = orjson.loads(path.read_bytes())
         except (OSError, orjson.JSONDecodeError) as broken:
             raise CommonplaceError(
-                INVALID_ARGUMENT, f"{path.name}: {broken}.", hint="Mend the file and repeat."
+                INVALID_ARGUMENT, f"{path.name}: {broken}.", hint="Correct the file and repeat."
             ) from None
         if isinstance(value, dict) and isinstance(value.get("entries"), list):
             value = value["entries"]
@@ -92,7 +90,9 @@ def _entries(source: Path) -> Iterator[Any]:
 def export(
     target: Annotated[
         Path | None,
-        typer.Argument(help="A file, or an existing folder for one file each; stdout when absent."),
+        typer.Argument(
+            help="A file, or an existing folder for one file per entry; default stdout."
+        ),
     ] = None,
     ids: Annotated[
         list[str] | None, typer.Option("--id", help="Only this id; repeat for more.")
@@ -121,8 +121,7 @@ def export(
 
 
 def init() -> None:
-    """Write a small starter set of instructions, gates and prompt criteria; what exists is left
-    alone.
+    """Write a starter set of instructions, gates and prompt criteria. Existing files are kept.
 
     Example:
       commonplace init
@@ -130,4 +129,4 @@ def init() -> None:
     from commonplace.instructions.starter import write_starter
 
     written = write_starter(session().config().settings.instructions_directory)
-    say(f"wrote {', '.join(written)}" if written else "everything is there already")
+    say(f"wrote {', '.join(written)}" if written else "all starter files exist already")

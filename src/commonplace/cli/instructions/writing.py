@@ -32,7 +32,7 @@ def add(
     requirement: Annotated[
         str | None, typer.Option(help="mandatory, critical, recommended, optional or deprecated.")
     ] = None,
-    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Owner.")] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Change an existing instruction.")
     ] = False,
@@ -108,13 +108,15 @@ def edit(id_: Id) -> None:
 
 
 def _edited(editor: str, draft: Path) -> str:
-    """What the user made of the draft."""
-    ended = subprocess.run([*shlex.split(editor), str(draft)], check=False)  # noqa: S603 - the user's own editor
+    """Open the draft in the editor and return the edited text."""
+    ended = subprocess.run(  # noqa: S603 - the editor of the user
+        [*shlex.split(editor), str(draft)], check=False
+    )
     if ended.returncode:
         raise CommonplaceError(
             INVALID_ARGUMENT,
             f"{editor} ended with {ended.returncode}; nothing was changed.",
-            hint="Set EDITOR to another.",
+            hint="Set EDITOR to another editor.",
         )
     try:
         return draft.read_text(encoding="utf-8")
@@ -145,7 +147,7 @@ def _save(id_: str, item: JsonObject, body: str) -> None:
 
 def remove(
     ids: Annotated[list[str], typer.Argument(help="Ids to remove.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Remove instructions; `restore` brings them back.
 
@@ -184,11 +186,13 @@ def groom(
     ] = False,
     remove_deprecated: Annotated[
         bool,
-        typer.Option("--remove-deprecated", help="Delete deprecated entries that are replaced."),
+        typer.Option(
+            "--remove-deprecated", help="Delete deprecated entries that have a replacement."
+        ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Correct hashes and categories, merge duplicates, drop what is replaced.
+    """Correct hashes and categories, merge duplicates, remove replaced entries.
 
     Example:
       commonplace instructions groom --dry-run

@@ -15,22 +15,15 @@ from commonplace.cli.session import session
 if TYPE_CHECKING:
     from commonplace.memory.service import MemoryService
 
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
-
+T = TypeVar("T")
+MODEL_SECONDS = 10.0  # wait for the model: a command cannot answer better later
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="Id of the entry, or its first 5 characters or more.")
 ]
-
-
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
 
 
-class Type(StrEnum):
+class EntryType(StrEnum):
     BUG = "bug"
     PATTERN = "pattern"
     DECISION = "decision"
@@ -40,7 +33,7 @@ class Type(StrEnum):
 
 
 def current_project(start: Path | None = None) -> str:
-    """The name of the repository around the working directory, else of the directory."""
+    """Return the name of the surrounding repository, or of the working directory."""
     here = (start or Path.cwd()).resolve()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     return root.name
@@ -52,12 +45,6 @@ def split_tags(tags: list[str] | None) -> list[str]:
 
 def project_name(name: str) -> str:
     return current_project() if name == "." else name
-
-
-T = TypeVar("T")
-
-
-MODEL_SECONDS = 10.0  # a command waits so long for the model: it answers once, so there is no later
 
 
 def service() -> MemoryService:

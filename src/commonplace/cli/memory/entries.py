@@ -10,9 +10,9 @@ import typer
 
 from commonplace.cli.memory.common import (
     MODEL_SECONDS,
+    EntryType,
     Id,
     Limit,
-    Type,
     current_project,
     project_name,
     run,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add(
-    type_: Annotated[Type, typer.Argument(metavar="TYPE", help="Kind of entry.")],
+    type_: Annotated[EntryType, typer.Argument(metavar="TYPE", help="Kind of entry.")],
     title: Annotated[str, typer.Argument(help="Symptom and cause in at most 100 characters.")],
     content: Annotated[
         str | None,
@@ -50,11 +50,11 @@ def add(
         typer.Option("--confidence", min=0, max=5, help="How sure it is (3 if not given)."),
     ] = None,
     semantic: Annotated[
-        bool, typer.Option("--semantic", help="A rule that holds, not one event.")
+        bool, typer.Option("--semantic", help="A general rule, not one event.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Keep what was learned.
+    """Add an entry.
 
     Example:
       commonplace memory add bug "Safari drops CORS header" -c "List each header." -t cors,safari
@@ -75,9 +75,13 @@ def add(
     added = session().call("rekall_add", arguments)
     if as_json:
         print_json(added)
-        return
+    else:
+        _print_added(added)
+
+
+def _print_added(added: JsonObject) -> None:
     out.print(
-        f"{'added' if added['created'] else 'known already:'} {added['id']}",
+        f"{'added' if added['created'] else 'exists already:'} {added['id']}",
         added["title"],
         markup=False,
     )
@@ -94,16 +98,16 @@ def add(
 def search(
     query: Annotated[list[str], typer.Argument(help="Words or a question.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=20, help="Most results.")] = 5,
-    type_: Annotated[Type | None, typer.Option("--type", help="Only this type.")] = None,
+    type_: Annotated[EntryType | None, typer.Option("--type", help="Only this type.")] = None,
     project: Annotated[
         str | None,
         typer.Option("--project", "-p", help="Only this project; . for the one around you."),
     ] = None,
     context: Annotated[str | None, typer.Option("--context", help="What it is about.")] = None,
-    why: Annotated[bool, typer.Option("--why", help="Say how each was found.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Show the terms that matched.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find what was learned.
+    """Search entries.
 
     Example:
       commonplace memory search why does safari refuse our header
@@ -192,7 +196,7 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
 
 def list_entries(
     limit: Limit = 20,
-    type_: Annotated[Type | None, typer.Option("--type", help="Only this type.")] = None,
+    type_: Annotated[EntryType | None, typer.Option("--type", help="Only this type.")] = None,
     project: Annotated[
         str | None,
         typer.Option("--project", "-p", help="Only this project; . for the one around you."),
@@ -236,7 +240,7 @@ def edit(
     tags: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="New tags, replacing the old ones.")
     ] = None,
-    type_: Annotated[Type | None, typer.Option("--type", help="New type.")] = None,
+    type_: Annotated[EntryType | None, typer.Option("--type", help="New type.")] = None,
     project: Annotated[str | None, typer.Option("--project", "-p", help="New project.")] = None,
     confidence: Annotated[
         int | None, typer.Option("--confidence", min=0, max=5, help="New confidence.")
@@ -246,9 +250,9 @@ def edit(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Correct an entry.
+    """Change an entry; the old version stays in its history.
 
-    Without options the text opens in $EDITOR; what it was stays in its history.
+    Without options the text opens in $EDITOR.
 
     Example:
       commonplace memory edit 01M7KPP5BJ --title "Importer waits for the lock" --confidence 4
@@ -286,7 +290,7 @@ def rm(
     restore: Annotated[bool, typer.Option("--restore", help="Bring a deleted entry back.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete an entry, so that it can be restored.
+    """Delete an entry; --restore brings it back.
 
     Examples:
       commonplace memory rm 01M7KPP5BJ
@@ -304,12 +308,12 @@ def rm(
 
 def stale(
     days: Annotated[
-        int | None, typer.Option("--days", min=1, help="Not read or changed for so long.")
+        int | None, typer.Option("--days", min=1, help="Days without a read or a change.")
     ] = None,
     limit: Limit = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """List entries that nobody has read or changed for long.
+    """List entries that were not read or changed for a long time.
 
     Example:
       commonplace memory stale --days 180

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stats(as_json: JsonFlag = False) -> None:
-    """Count what there is."""
+    """Count entries, links and suggestions."""
     counts = run(service().store.counts(LOCAL_TENANT))
     if as_json:
         print_json({name: getattr(counts, name) for name in counts.__slots__})
@@ -39,9 +39,7 @@ def stats(as_json: JsonFlag = False) -> None:
 
 
 def reindex(as_json: JsonFlag = False) -> None:
-    """Make the search index anew from the entries of every tenant, with vectors where a model is
-    installed.
-    """
+    """Rebuild the search index of every tenant, with vectors if a model is installed."""
     memory = service()
 
     async def work() -> tuple[int, int]:
@@ -56,9 +54,9 @@ def reindex(as_json: JsonFlag = False) -> None:
 
 
 def embed(as_json: JsonFlag = False) -> None:
-    """Compute the vectors that are missing, of every tenant, and suggest what they show.
+    """Compute missing vectors of every tenant, and the suggestions that follow.
 
-    Servers do it in the background.
+    Servers do this in the background.
 
     Example:
       commonplace memory import old.rekall.zip && commonplace memory embed

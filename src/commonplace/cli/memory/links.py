@@ -61,7 +61,7 @@ def related(
     ] = 1,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the entries around one.
+    """List the entries linked to an entry.
 
     Example:
       commonplace memory related 01M7KPP5BJ --depth 2
@@ -108,7 +108,7 @@ def suggest(
     ] = 10,
     as_json: JsonFlag = False,
 ) -> None:
-    """List what memory proposes, or decide on it.
+    """List suggestions, or accept or reject one.
 
     Examples:
       commonplace memory suggest
@@ -160,12 +160,11 @@ def generalize(
     ids: Annotated[list[str], typer.Argument(help="Ids of two or more entries.")],
     title: Annotated[str | None, typer.Option("--title", help="Title of the pattern.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the draft, keep nothing.")
+        bool, typer.Option("--dry-run", help="Show the draft and store nothing.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draft one pattern from several entries: what they share, the errors they repeat, where it
-    comes from.
+    """Draft one pattern from several entries: shared text, repeated errors, sources.
 
     Example:
       commonplace memory generalize 01M7KPP5BJ 01M7KPP63B --dry-run
@@ -197,7 +196,7 @@ def generalize(
             say(f"{entry.id} is {entry.memory_type.value}, not episodic")
     out.print(plain_text(made.draft.title, style="bold"))
     out.print(plain_text(made.draft.content))
-    say("dry run: nothing was kept" if kept is None else f"kept as {kept}")
+    say("dry run: nothing was stored" if kept is None else f"stored as {kept}")
 
 
 def _node(node: JsonObject) -> tuple[Any, ...]:

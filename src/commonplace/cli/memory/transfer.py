@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +23,12 @@ from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     pass
+
+if TYPE_CHECKING:
+    from commonplace.memory.use_cases.transfer import Imported
+
+
+PROBLEMS_SHOWN = 20
 
 
 class ImportFrom(StrEnum):
@@ -40,12 +49,12 @@ class ExportTo(StrEnum):
 def export_entries(
     path: Annotated[Path, typer.Argument(help="File, or folder for obsidian.")],
     format_: Annotated[
-        ExportTo | None, typer.Option("--format", "-f", help="Default: by the name.")
+        ExportTo | None, typer.Option("--format", "-f", help="Default: by the file name.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write everything to an archive with checksums, an Obsidian vault, or JSON lines.
+    """Export all entries to an archive with checksums, an Obsidian vault or JSON lines.
 
     Examples:
       commonplace memory export memory.jsonl
@@ -84,40 +93,29 @@ def export_entries(
 def import_entries(
     path: Annotated[Path, typer.Argument(help="File or folder.")],
     format_: Annotated[
-        ImportFrom | None, typer.Option("--format", "-f", help="Default: seen in the file.")
+        ImportFrom | None, typer.Option("--format", "-f", help="Default: detected.")
     ] = None,
     project: Annotated[
         str | None, typer.Option("--project", "-p", help="For records that name no project.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report.")] = False,
     suggest_too: Annotated[
-        bool, typer.Option("--suggest", help="Also look for links among what comes in.")
+        bool, typer.Option("--suggest", help="Also suggest links between imported entries.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our
-    own export.
+    """Import entries from Rekall, server-memory, Basic Memory, mem0 or an export.
 
-    All of it or nothing.
+    Imports everything or nothing.
 
     Example:
       commonplace memory import memory.jsonl --dry-run
     """
-    from rich.progress import Progress
-
-    from commonplace.memory.use_cases.transfer import Imported, ImportFormat, import_into
+    from commonplace.memory.use_cases.transfer import ImportFormat, import_into
 
     chosen = ImportFormat(format_.value) if format_ else None
-    with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:
-        tasks: JsonObject = {}
-
-        def progress(stage: str, done: int, total: int) -> None:
-            task = tasks.get(stage)
-            if task is None:
-                task = tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(task, completed=done, total=total)
-
-        memory = service()
+    memory = service()
+    with _stages(quiet=as_json) as progress:
 
         async def work() -> Imported:
             return await import_into(
@@ -131,35 +129,58 @@ def import_entries(
                 progress=progress,
             )
 
-        asked = {
+        arguments = {
             "path": str(path),
             "format": chosen.value if chosen else None,
             "project": project,
             "suggest": suggest_too,
         }
-        done = run(work()) if dry_run else session().change("memory", "memory_import", asked, work)
-    if done.hidden:
+        change = partial(session().change, "memory", "memory_import", arguments, work)
+        imported = run(work()) if dry_run else change()
+    if imported.hidden:
         say(
-            f"warning: {done.hidden} entries hold hidden characters; commonplace doctor --hidden "
-            f"lists what is stored."
+            f"warning: {imported.hidden} entries contain hidden characters; "
+            "commonplace doctor --hidden lists them."
         )
     if as_json:
-        names = ("read", "entries", "links", "known", "suggestions", "dry_run", "hidden")
-        print_json(
-            {
-                "format": done.format.value,
-                **{name: getattr(done, name) for name in names},
-                "problems": list(done.problems),
-            }
-        )
-        return
-    verb = "would add" if dry_run else "added"
+        print_json(_as_json(imported))
+    else:
+        _print_import(imported)
+
+
+def _as_json(imported: Imported) -> JsonObject:
+    names = ("read", "entries", "links", "known", "suggestions", "dry_run", "hidden")
+    return {
+        "format": imported.format.value,
+        **{name: getattr(imported, name) for name in names},
+        "problems": list(imported.problems),
+    }
+
+
+@contextmanager
+def _stages(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show one progress bar per stage on a terminal."""
+    from rich.progress import Progress, TaskID
+
+    with Progress(transient=True, console=err, disable=quiet or not sys.stderr.isatty()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield progress
+
+
+def _print_import(imported: Imported) -> None:
+    verb = "would add" if imported.dry_run else "added"
     out.print(
-        f"{done.format}: read {done.read}, {verb} {done.entries} entries and {done.links} links, "
-        f"{done.known} known already",
+        f"{imported.format}: read {imported.read}, {verb} {imported.entries} entries and "
+        f"{imported.links} links, {imported.known} known already",
         markup=False,
     )
-    for problem in done.problems[:20]:
+    for problem in imported.problems[:PROBLEMS_SHOWN]:
         say(f"left out: {problem}")
-    if len(done.problems) > 20:
-        say(f"and {len(done.problems) - 20} more problems")
+    if len(imported.problems) > PROBLEMS_SHOWN:
+        say(f"and {len(imported.problems) - PROBLEMS_SHOWN} more problems")

@@ -31,12 +31,12 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 
 
 Check = Annotated[
-    bool, typer.Option("--check", help="Write nothing; exit code 1 if there would be a change.")
+    bool, typer.Option("--check", help="Write nothing; exit code 1 if the file would change.")
 ]
 
 
 def document_text(answer: JsonObject, output: str | None) -> str:
-    """The document of an answer in the form that the output's name asks for."""
+    """Return the document of an answer as JSON or YAML, by the name of the output file."""
     if "document" not in answer:
         raise CommonplaceError(
             INVALID_ARGUMENT,
@@ -55,7 +55,7 @@ def document_text(answer: JsonObject, output: str | None) -> str:
 
 
 def current_text(target: Path) -> str | None:
-    """What an output file holds now; None where there is none."""
+    """Return the content of the output file, or None if there is none."""
     try:
         return target.read_text(errors="replace")
     except OSError:
@@ -63,7 +63,7 @@ def current_text(target: Path) -> str | None:
 
 
 def _preview(name: str, before: str, after: str) -> bool:
-    """Show the change as a diff; tells whether there is one."""
+    """Print the change as a diff and tell whether there is one."""
     if before == after:
         return False
     lines = list(
@@ -86,7 +86,7 @@ def write_result(
     check: bool,
     as_json: bool,
 ) -> None:
-    """Print the document, or show what would change in the output file and write it."""
+    """Print the document, or preview the change of the output file and write it."""
     if check:
         if as_json:
             print_json(answer)
@@ -102,7 +102,7 @@ def write_result(
     before = current_text(Path(output))
     if before is not None:
         if not _preview(output, before, document_text(answer, output)):
-            say(f"{output} is already as it should be")
+            say(f"{output} is up to date")
             return
         if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {output}?", err=True):
             raise typer.Exit(1)
@@ -112,9 +112,7 @@ def write_result(
 
 
 def _would_change(answer: JsonObject, output: str | None) -> bool:
-    """Whether writing would change the output file; without one, whether there is something to
-    mend in the source.
-    """
+    """Tell whether the output file, or without one the source, would change."""
     if output is not None:
         return document_text(answer, output) != current_text(Path(output))
     if "fix_count" in answer:

@@ -1,7 +1,4 @@
-"""`commonplace oas`: validate, parse, walk and compare API descriptions from the command line.
-
-Thin: each command is one tool call.
-"""
+"""Commands that read API descriptions: validate, parse, walk, diff."""
 
 from __future__ import annotations
 
@@ -61,7 +58,9 @@ def validate(
     ] = None,
     ignore_file: Annotated[
         Path | None,
-        typer.Option("--ignore-file", help="A file with one such entry a line; # comments."),
+        typer.Option(
+            "--ignore-file", help="A file with one such entry per line; # starts a comment."
+        ),
     ] = None,
     format_: FormatOption = ReportFormat.TABLE,
     as_json: JsonFlag = False,
@@ -91,39 +90,44 @@ def validate(
     elif chosen is ReportFormat.MARKDOWN:
         write_text(findings_markdown(answer, source))
     else:
-        rows = [
-            (
-                mark(f["severity"]),
-                f.get("line", ""),
-                f["rule"],
-                f"{f['message']} {in_commands(f['fix'])}\n{f['path'] or '/'}",
-            )
-            for f in findings
-        ]
-        if rows:
-            out.print(table(("", "line", "rule", "problem"), rows))
-        verdict = "valid" if answer["valid"] else "not valid"
-        say(
-            f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, "
-            f"{answer['warning_count']} warnings"
-        )
-        if "note" in answer:
-            say(answer["note"])
+        _print_findings(answer, findings, source)
     raise typer.Exit(0 if answer["valid"] else 1)
+
+
+def _print_findings(answer: JsonObject, findings: list[JsonObject], source: str) -> None:
+    rows = [
+        (
+            mark(f["severity"]),
+            f.get("line", ""),
+            f["rule"],
+            f"{f['message']} {in_commands(f['fix'])}\n{f['path'] or '/'}",
+        )
+        for f in findings
+    ]
+    if rows:
+        out.print(table(("", "line", "rule", "problem"), rows))
+    verdict = "valid" if answer["valid"] else "not valid"
+    say(
+        f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, "
+        f"{answer['warning_count']} warnings"
+    )
+    if "note" in answer:
+        say(answer["note"])
 
 
 def parse(
     source: Source,
     full: Annotated[bool, typer.Option("--full", help="Print the whole document.")] = False,
     resolve_refs: Annotated[
-        bool, typer.Option("--resolve-refs", help="With --full: references replaced.")
+        bool,
+        typer.Option("--resolve-refs", help="With --full: replace references by their targets."),
     ] = False,
     pointer: Annotated[
         str | None, typer.Option("--pointer", help="With --full: only this part, a JSON pointer.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what is in a document.
+    """Summarize a document.
 
     Example:
       commonplace oas parse openapi.yaml --full --pointer /components/schemas
@@ -157,9 +161,9 @@ def walk(
     group_by: Annotated[
         str | None, typer.Option("--group-by", "-g", help="Count by this field.")
     ] = None,
-    detail: Annotated[bool, typer.Option("--detail", help="Whole objects, as JSON.")] = False,
+    detail: Annotated[bool, typer.Option("--detail", help="Print whole objects as JSON.")] = False,
     resolve_refs: Annotated[
-        bool, typer.Option("--resolve-refs", help="References replaced.")
+        bool, typer.Option("--resolve-refs", help="Replace references by their targets.")
     ] = False,
     extension: Annotated[
         str | None, typer.Option("--extension", help="x-name or x-name=value.")
@@ -210,15 +214,15 @@ def diff(
     breaking_only: Annotated[
         bool, typer.Option("--breaking-only", help="Only changes that break clients.")
     ] = False,
-    no_info: Annotated[
-        bool, typer.Option("--no-info", help="Without informational changes.")
-    ] = False,
+    no_info: Annotated[bool, typer.Option("--no-info", help="Omit informational changes.")] = False,
     literal: Annotated[
         bool,
-        typer.Option("--literal", help="Across versions, count differences of format as breaking."),
+        typer.Option(
+            "--literal", help="Across OpenAPI versions, count format differences as breaking."
+        ),
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="From which severity on the exit code is 1.")
+        FailOn, typer.Option("--fail-on", help="Lowest severity that sets exit code 1.")
     ] = FailOn.BREAKING,
     format_: FormatOption = ReportFormat.TABLE,
     as_json: JsonFlag = False,

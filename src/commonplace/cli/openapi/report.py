@@ -1,4 +1,4 @@
-"""Findings and changes for other readers: SARIF for code scanning, Markdown for pull requests."""
+"""Reports of findings and changes: SARIF for code scanning, Markdown for pull requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = {"critical": "**critical**", "error": "**breaking**", "warning": "warni
 
 
 def sarif(results: Sequence[JsonObject], artifact: str, rules: dict[str, str]) -> JsonObject:
-    """One SARIF run. Each result has rule, severity, message, path and, where known, a line."""
+    """Return a SARIF log of results with rule, severity, message, path and optional line."""
     used = sorted({result["rule"] for result in results})
     return {
         "$schema": SARIF_SCHEMA,
@@ -55,7 +55,7 @@ def _result(result: JsonObject, artifact: str, used: list[str]) -> JsonObject:
 
 
 def changes_markdown(answer: JsonObject, base: str, revision: str) -> str:
-    """A comment for a pull request: the verdict, a table, the rest counted."""
+    """Return a pull-request comment: the verdict, a table, the number of omitted changes."""
     lines = [f"### API changes: `{base}` → `{revision}`", "", answer["summary"], ""]
     if answer["changes"]:
         lines += ["| | change | where | rule |", "|---|---|---|---|"]

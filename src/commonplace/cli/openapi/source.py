@@ -1,6 +1,4 @@
-"""What all `commonplace oas` commands share: how a document is named, a call with a spinner,
-colours of severities.
-"""
+"""Shared parts of the `commonplace oas` commands."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ Source = Annotated[
 
 
 def spec(source: str) -> dict[str, str]:
-    """What a user names on the command line, as the tools take it."""
+    """Convert a command-line argument to the `spec` argument of a tool."""
     if source == "-":
         return {"content": sys.stdin.buffer.read().decode("utf-8", "surrogateescape")}
     if source.startswith(("http://", "https://")):
@@ -38,7 +36,7 @@ def spec(source: str) -> dict[str, str]:
 
 
 def call(tool: str, arguments: JsonObject) -> Any:
-    """A tool call with a spinner for people who wait."""
+    """Call a tool, with a spinner on a terminal."""
     if not err.is_terminal:
         return session().call(tool, arguments)
     with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):

@@ -15,7 +15,7 @@ from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
-Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
+Sources = Annotated[list[str], typer.Argument(help="Two or more documents, left to right.")]
 
 
 class Language(StrEnum):
@@ -45,14 +45,14 @@ def fix(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the fixes.")] = False,
     in_place: Annotated[
-        bool, typer.Option("--in-place", "-i", help="Write the file it came from; comments stay.")
+        bool, typer.Option("--in-place", "-i", help="Write to the source file; keeps comments.")
     ] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Repair common faults of a document.
+    """Repair common errors of a document.
 
     Example:
       commonplace oas fix openapi.yaml --prune --in-place
@@ -73,26 +73,23 @@ def fix(
             "--in-place needs a file.",
             hint="Use --output for documents from elsewhere.",
         )
-    answer = call(
-        "oas_fix", {**arguments, "include_document": not as_json or check, "dry_run": True}
-    )
+    preview = {"include_document": not as_json or check, "dry_run": True}
+    answer = call("oas_fix", arguments | preview)
     if not as_json:
-        for one in answer["fixes"]:
-            err.print(Text(f"{one['type']}: {one['description']} {one['path']}"), soft_wrap=True)
-        say(f"{answer['fix_count']} fixes, {answer['error_count']} errors left")
+        _print_fixes(answer)
     if dry_run:
         if as_json:
             print_json(answer)
         return
-    write_result(
-        "oas_fix",
-        arguments,
-        answer,
-        output or (source if in_place else None),
-        yes=yes,
-        check=check,
-        as_json=as_json,
-    )
+    target = output or (source if in_place else None)
+    write_result("oas_fix", arguments, answer, target, yes=yes, check=check, as_json=as_json)
+
+
+def _print_fixes(answer: JsonObject) -> None:
+    for change in answer["fixes"]:
+        line = f"{change['type']}: {change['description']} {change['path']}"
+        err.print(Text(line), soft_wrap=True)
+    say(f"{answer['fix_count']} fixes, {answer['error_count']} errors left")
 
 
 def convert(
@@ -117,7 +114,8 @@ def convert(
     answer = call("oas_convert", arguments)
     if not as_json:
         rows = [
-            (mark(one["severity"]), one["path"], one["message"]) for one in answer["issues"][:50]
+            (mark(issue["severity"]), issue["path"], issue["message"])
+            for issue in answer["issues"][:50]
         ]
         if rows:
             err.print(table(("", "path", "issue"), rows))
@@ -180,7 +178,7 @@ def bundle(
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Turn a document that is spread over files into one.
+    """Combine a document that is split over several files into one.
 
     Example:
       commonplace oas bundle openapi.yaml --output bundled.yaml
@@ -215,8 +213,8 @@ def overlay(
     answer = call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
     if not as_json:
         rows = [
-            (one["action_index"], one["operation"], one["match_count"], one["target"])
-            for one in answer["changes"]
+            (action["action_index"], action["operation"], action["match_count"], action["target"])
+            for action in answer["changes"]
         ]
         err.print(table(("action", "does", "matches", "target"), rows))
         say(answer["summary"])
@@ -242,8 +240,8 @@ def overlay_validate(
     if as_json:
         print_json(answer)
     else:
-        rows = [("error", one["path"], one["message"]) for one in answer["errors"]]
-        rows += [("warning", one["path"], one["message"]) for one in answer["warnings"]]
+        rows = [("error", finding["path"], finding["message"]) for finding in answer["errors"]]
+        rows += [("warning", finding["path"], finding["message"]) for finding in answer["warnings"]]
         if rows:
             out.print(table(("", "path", "problem"), rows))
         say(
@@ -285,9 +283,9 @@ def generate(
     if check:
         made = call("oas_generate", {**arguments, "include_files": True})
         stale = [
-            one["name"]
-            for one in made["files"]
-            if _differs(Path(output_dir) / one["name"], one["content"])
+            file["name"]
+            for file in made["files"]
+            if _differs(Path(output_dir) / file["name"], file["content"])
         ]
         for name in stale:
             say(f"{name} is out of date")
@@ -298,7 +296,7 @@ def generate(
         return
     for warning in answer.get("warnings", []):
         say(f"{warning['severity']}: {warning['path']}: {warning['message']}")
-    out.print(table(("file", "bytes"), [(one["name"], one["size"]) for one in answer["files"]]))
+    out.print(table(("file", "bytes"), [(file["name"], file["size"]) for file in answer["files"]]))
     say(
         f"{answer['generated_types']} types, {answer['generated_operations']} operations in "
         f"{answer['output_dir']}"

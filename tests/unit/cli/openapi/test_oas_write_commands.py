@@ -44,7 +44,7 @@ def test_fix_in_place_previews_keeps_comments_and_is_done_once(shell: Any) -> No
     assert "+" in printed.err
     assert "wrote" in printed.err
     assert "# kept" in shell.read(file)
-    assert "already as it should be" in shell.oas("fix", file, "--in-place").err
+    assert "is up to date" in shell.oas("fix", file, "--in-place").err
 
 
 def test_fix_check_writes_nothing_and_tells_by_its_code(shell: Any) -> None:
@@ -117,7 +117,7 @@ def test_convert_prints_writes_previews_and_checks(shell: Any) -> None:
     assert "-openapi: 3.1.1" in preview
     assert "+openapi: 3.2.0" in preview
     assert (
-        "already as it should be"
+        "is up to date"
         in shell.oas("convert", file, "--target", "3.2", "-o", "new.yaml").err
     )
 
