@@ -20,13 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
-HEADING = re.compile(r"^## (?P<version>\d+\.\d+\.\d+)(?: \((?P<date>[^)]+)\))?\n", re.MULTILINE)
+HEADING = re.compile(r"^## \[(?P<version>\d+\.\d+\.\d+)\](?: - (?P<date>[^\n]+))?\n", re.MULTILINE)
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-NEEDED = (
-    "commonplace/cli/__init__.py",
-    "commonplace/files/store/sqlite.sql",
-    "commonplace/memory/postgres.sql",
-)
 
 
 class ReleaseError(Exception):
@@ -42,7 +37,7 @@ def declared_version() -> str:
 
 
 def release_notes(version: str) -> str:
-    """Return the changelog's section of a version."""
+    """Return the section of a version in the changelog."""
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     sections = list(HEADING.finditer(text))
     if not sections or sections[0]["version"] != version:
@@ -51,7 +46,7 @@ def release_notes(version: str) -> str:
         )
     if not DATE.fullmatch(sections[0]["date"] or ""):
         raise ReleaseError(
-            f"CHANGELOG.md gives {version} no date: write ## {version} (YYYY-MM-DD)."
+            f"CHANGELOG.md has no date for {version}: write ## [{version}] - YYYY-MM-DD."
         )
     end = sections[1].start() if len(sections) > 1 else len(text)
     return text[sections[0].end() : end].strip() + "\n"
@@ -77,42 +72,47 @@ def build() -> Path:
 
 
 def check_contents(wheel: Path) -> None:
+    """Check that the wheel contains every file of the package and nothing else."""
     names = set(zipfile.ZipFile(wheel).namelist())
-    missing = [name for name in NEEDED if name not in names]
+    package = ROOT / "src" / "commonplace"
+    missing = [
+        name
+        for path in sorted(package.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+        if (name := path.relative_to(package.parent).as_posix()) not in names
+    ]
     if missing:
         raise ReleaseError(f"The wheel lacks {', '.join(missing)}.")
     strays = sorted(
         {name.partition("/")[0] for name in names if not name.startswith("commonplace")}
     )
     if strays:
-        raise ReleaseError(f"The wheel holds files outside the package: {', '.join(strays)}.")
+        raise ReleaseError(f"The wheel contains files outside the package: {', '.join(strays)}.")
 
 
 def check_installed(wheel: Path, version: str) -> None:
     """Install the wheel into a fresh environment and call it over stdio."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        venv.create(place / "venv", with_pip=True)
-        python = place / "venv/bin/python"
+        root = Path(folder)
+        venv.create(root / "venv", with_pip=True)
+        python = root / "venv/bin/python"
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run(
             [*install, "--require-hashes", "-r", str(ROOT / "requirements/serve.txt")], check=True
         )
         subprocess.run([*install, "--no-deps", str(wheel)], check=True)
-        environment = {**os.environ, "COMMONPLACE_HOME": str(place / "data"), "PYTHONPATH": ""}
-        command = str(place / "venv/bin/commonplace")
-        said = subprocess.run(
+        environment = {**os.environ, "COMMONPLACE_HOME": str(root / "data"), "PYTHONPATH": ""}
+        command = str(root / "venv/bin/commonplace")
+        printed = subprocess.run(
             [command, "--version"],
             env=environment,
             cwd=folder,
             capture_output=True,
             text=True,
             check=True,
-        )
-        if version not in said.stdout:
-            raise ReleaseError(
-                f"The installed command calls itself {said.stdout.strip()!r}, not {version}."
-            )
+        ).stdout.strip()
+        if printed != f"commonplace {version}":
+            raise ReleaseError(f"The installed command prints {printed!r}, not {version}.")
         subprocess.run(
             [command, "doctor"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL
         )
@@ -143,7 +143,7 @@ def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None
     )
     answers = {answer.get("id"): answer for answer in map(json.loads, served.stdout.splitlines())}
     if not answers.get(2, {}).get("result", {}).get("tools"):
-        raise ReleaseError("The installed server lists no tools.")
+        raise ReleaseError("The installed server does not list tools.")
 
 
 def main() -> int:
@@ -158,8 +158,8 @@ def main() -> int:
         return 1
     (DIST / "NOTES.md").write_text(notes, "utf-8")
     print(
-        f"dist/ holds commonplace {version}; tag v{version}, then upload dist/*.whl and "
-        f"dist/*.tar.gz"
+        f"dist/ contains commonplace {version}; tag v{version}, then upload dist/*.whl and "
+        "dist/*.tar.gz"
     )
     return 0
 

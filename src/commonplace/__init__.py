@@ -1,5 +1,3 @@
-"""Commonplace: instructions, files, memory and API descriptions for coding agents, behind one
-MCP server.
-"""
+"""One MCP server with instructions, files, memory and API descriptions for coding agents."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
