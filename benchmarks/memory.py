@@ -139,19 +139,16 @@ def measure_latency(
         if not (await service.store.counts(TENANT)).entries:
             await keep(service, texts_for(count))
             await plant(service, planted)
-        service._filled.add(TENANT)
-        hybrid = service._index
+        service.vectors.mark_complete(TENANT)
+        hybrid = service.index
         assert isinstance(hybrid, HybridIndex)
-        for name, index in (
-            ("words", LexicalIndex(hybrid._postings)),
-            ("with the query's embedding", hybrid),
-        ):
-            service._index = index
+        by_words = MemoryService(service.store, LexicalIndex(hybrid.postings))
+        for name, asked in (("words", by_words), ("with the query's embedding", service)):
             for text in queries[:50]:
-                await service.search(TENANT, f"{text} please", "", EntryFilter(), 5)
+                await asked.search(TENANT, f"{text} please", "", EntryFilter(), 5)
             for text in queries:
                 begun, worked = time.perf_counter(), time.process_time()
-                await service.search(TENANT, text, "", EntryFilter(), 5)
+                await asked.search(TENANT, text, "", EntryFilter(), 5)
                 times.setdefault(name, []).append(
                     ((time.perf_counter() - begun) * 1000, (time.process_time() - worked) * 1000)
                 )
@@ -185,7 +182,7 @@ def measure_latency(
 
 async def plant(service: MemoryService, planted: Planted) -> None:
     """All vectors at once, by the index's own store: one journal for many rows."""
-    index = service._index
+    index = service.index
     assert isinstance(index, HybridIndex)
     entries = await service.store.everything(TENANT)
     passages = [Passage(document_key(entry), entry.text, entry.id) for entry in entries]

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ from commonplace.memory.model import WEAK_SCORE, Draft, Entry, EntryFilter, Entr
 from commonplace.memory.retrieval.hybrid import HybridIndex, summaries
 from commonplace.memory.retrieval.lexical import LexicalIndex
 from commonplace.memory.service import MemoryService
-from commonplace.memory.tools.search import _result
-from commonplace.memory.tools.show import shown
+from commonplace.memory.tools.search import search_result
+from commonplace.memory.tools.show import show_output
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
@@ -90,7 +91,7 @@ async def keep(
     service: MemoryService, texts: Iterable[tuple[str, str]], *, embed: bool = False
 ) -> dict[str, str]:
     """Entries of (name, text), titled by their first line; returns name by id."""
-    moment = service.now()
+    moment = datetime.now(UTC)
     names: dict[str, str] = {}
     entries: list[Entry] = []
     for name, text in texts:
@@ -103,8 +104,8 @@ async def keep(
     for gone, existing in known.items():
         names[gone] = names[existing]
     if embed:
-        await service._index.embed(TENANT, [entry for entry in entries if entry.id not in known])
-    service._filled.add(TENANT)
+        await service.index.embed(TENANT, [entry for entry in entries if entry.id not in known])
+    service.vectors.mark_complete(TENANT)
     return names
 
 
@@ -132,11 +133,11 @@ class Store:
         return asyncio.run(ask())
 
     async def _ranked(self, queries: Mapping[str, str], by: str) -> dict[str, list[str]]:
-        hybrid = self.service._index
+        hybrid, service = self.service.index, self.service
         assert isinstance(hybrid, HybridIndex)
         found: dict[str, list[str]] = {}
         if by == "words":
-            self.service._index = LexicalIndex(hybrid._postings)
+            service = MemoryService(service.store, LexicalIndex(hybrid.postings))
         for query, text in queries.items():
             if by == "meaning":
                 near = hybrid._vectors.search(
@@ -146,9 +147,8 @@ class Store:
                     self.names[entry_id(key)] for key in sorted(near, key=lambda key: -near[key])
                 ]
             else:
-                answer = await self.service.search(TENANT, text, "", EntryFilter(), max(DEPTHS))
+                answer = await service.search(TENANT, text, "", EntryFilter(), max(DEPTHS))
                 found[query] = [self.names[hit.entry.id] for hit in answer.hits]
-        self.service._index = hybrid
         return found
 
 
@@ -377,11 +377,14 @@ async def _saved(folder: Path, collection: Collection) -> tuple[float, float]:
         answer = await service.search(TENANT, text, "", EntryFilter(), 5)
         terms = query_terms(text)
         compact = sum(
-            count_tokens(orjson.dumps(_result(hit, terms, False)).decode()) for hit in answer.hits
+            count_tokens(orjson.dumps(search_result(hit, terms, False)).decode())
+            for hit in answer.hits
         )
         whole = sum(
             [
-                count_tokens(orjson.dumps(shown(await service.show(TENANT, hit.entry.id))).decode())
+                count_tokens(
+                    orjson.dumps(show_output(await service.show(TENANT, hit.entry.id))).decode()
+                )
                 for hit in answer.hits
             ]
         )

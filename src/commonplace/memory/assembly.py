@@ -12,10 +12,11 @@ from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
+from commonplace.memory.policy import MemoryPolicy
 from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
 from commonplace.memory.retrieval.lexical import EntryPostings, LexicalIndex
-from commonplace.memory.service import MemoryPolicy, MemoryService
-from commonplace.memory.store.sqlite import SqliteMemoryStore
+from commonplace.memory.service import MemoryService
+from commonplace.memory.store.sqlite import open_sqlite_store
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
@@ -71,7 +72,7 @@ def build_memory(
 
     index = _index(postings, embedder, files, model_missing)
     return MemoryService(
-        SqliteMemoryStore(database, postings), index, policy_of(settings), clock, on_close
+        open_sqlite_store(database, postings), index, policy_of(settings), clock, on_close
     )
 
 
@@ -87,7 +88,7 @@ def build_postgres_memory(
     """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`),
     vectors included.
     """
-    from commonplace.memory.store.postgres import PostgresMemoryStore
+    from commonplace.memory.store.postgres import open_postgres_store
     from commonplace.search.lexical.postgres import PostgresPostings
 
     postings = PostgresPostings(database)
@@ -99,7 +100,7 @@ def build_postgres_memory(
 
     index = _index(postings, embedder, table, model_missing)
     return MemoryService(
-        PostgresMemoryStore(database, postings), index, policy_of(settings), clock, on_close
+        open_postgres_store(database, postings), index, policy_of(settings), clock, on_close
     )
 
 

@@ -1,4 +1,4 @@
-"""The values of memory: entries, links, suggestions, and the published formula of consolidation."""
+"""The values of memory: entries, links, suggestions, and the consolidation score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
+from commonplace.kernel.auth import Tenant
 from commonplace.kernel.json_types import Json
 from commonplace.memory.text import (
     CONTEXT_CHARACTERS,
@@ -18,12 +20,12 @@ from commonplace.memory.text import (
     clean_tags,
 )
 
-WEAK_SCORE = (
-    0.1  # a best result below this probably answers something else; rekall_help says so too
-)
+WEAK_SCORE = 0.1  # below it, the best result is probably unrelated; rekall_help says so too
 LINK_SIMILARITY = 0.75
 GENERALIZE_SIMILARITY = 0.80
 GENERALIZE_ENTRIES = 3
+
+SecretHandling = Literal["refuse", "mask"]
 
 
 class EntryType(StrEnum):
@@ -58,6 +60,10 @@ class SuggestionType(StrEnum):
     GENERALIZE = "generalize"
 
 
+PAIR_TYPES = (SuggestionType.CONTRADICTION, SuggestionType.LINK)
+CLUSTER_TYPES = (SuggestionType.GENERALIZE,)
+
+
 class Decision(StrEnum):
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -68,7 +74,7 @@ class Decision(StrEnum):
 class Entry:
     """One thing that was learned.
 
-    Counters of use live beside it (`EntryUsage`), so that reading never rewrites it.
+    Accesses are counted beside it (`EntryUsage`), so that reading never rewrites it.
     """
 
     id: str
@@ -94,18 +100,17 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """What the summary vector is computed from: title, content and tags."""
+        """Return title, content and tags, from which the summary vector is computed."""
         return "\n".join(part for part in (self.title, self.content, " ".join(self.tags)) if part)
 
     @property
     def digest(self) -> bytes:
-        """Two active entries with the same digest are one entry: type, title, content and
-        project, spaces aside.
-        """
+        """Identify the text: no two active entries have the same digest."""
         return digest(self.type, self.title, self.content, self.project)
 
 
 def digest(type_: str, title: str, content: str, project: str | None) -> bytes:
+    """Hash type, title, content and project, ignoring differences in white space."""
     parts = (type_, " ".join(title.split()), " ".join(content.split()), project or "")
     return hashlib.sha256("\x1f".join(parts).encode()).digest()[:16]
 
@@ -122,6 +127,8 @@ class EntryUsage:
 
 @dataclass(frozen=True, slots=True)
 class Link:
+    """A directed relation between two entries."""
+
     id: str
     source_id: str
     target_id: str
@@ -144,9 +151,7 @@ class LinkedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Something proposed about entries; keyed by its sorted ids, so that a rejected one can
-    never come back.
-    """
+    """A proposal about entries, keyed by their sorted ids so that a rejected one never returns."""
 
     id: str
     type: SuggestionType
@@ -160,7 +165,7 @@ class Suggestion:
     def __post_init__(self) -> None:
         least = GENERALIZE_ENTRIES if self.type is SuggestionType.GENERALIZE else 2
         if len(set(self.entry_ids)) < least or len(set(self.entry_ids)) != len(self.entry_ids):
-            raise ValueError(f"a {self.type} suggestion is about {least} or more different entries")
+            raise ValueError(f"a {self.type} suggestion names {least} or more different entries")
 
     @property
     def key(self) -> str:
@@ -168,7 +173,7 @@ class Suggestion:
 
 
 def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
-    """Links and contradictions of one pair share a key: rejecting either settles the pair."""
+    """Return the key; links and contradictions of a pair share it, so rejecting one settles both."""
     family = "generalize" if type_ is SuggestionType.GENERALIZE else "pair"
     ids = " ".join(sorted(entry_ids))
     return (
@@ -180,7 +185,7 @@ def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry as it is offered: cleaned text, before it has an id."""
+    """A cleaned entry before it has an id."""
 
     type: EntryType
     title: str
@@ -191,9 +196,10 @@ class Draft:
     confidence: int = 3
     memory_type: MemoryType = MemoryType.EPISODIC
     context_truncated: bool = False
-    masked: tuple[str, ...] = field(default=())  # kinds of secrets that were masked in it
+    masked: tuple[str, ...] = field(default=())  # kinds of secrets that were masked
 
     def entry(self, id_: str, moment: datetime) -> Entry:
+        """Make the active entry that this draft describes."""
         return Entry(
             id=id_,
             type=self.type,
@@ -210,12 +216,28 @@ class Draft:
         )
 
 
-def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
-    """Return an entry with what a repeated add of its text brings: more tags, more context, and
-    the stated fields.
+@dataclass(frozen=True, slots=True)
+class EntryChanges:
+    """Corrections of an entry; None leaves a field as it is, an empty project removes it."""
 
-    Where both contexts together are too long the new one replaces the old one, which stays in the
-    entry's history.
+    type: EntryType | None = None
+    title: str | None = None
+    content: str | None = None
+    tags: tuple[str, ...] | None = None
+    project: str | None = None
+    confidence: int | None = None
+    memory_type: MemoryType | None = None
+    status: EntryStatus | None = None
+
+    def given(self) -> tuple[str, ...]:
+        """Name the fields that are given."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+
+
+def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
+    """Merge a repeated add into its entry: more tags, more context, and the stated fields.
+
+    If both contexts together are too long, the new one replaces the old one.
     """
     context = entry.context
     if draft.context and draft.context not in context:
@@ -231,6 +253,7 @@ def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
 
 
 def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
+    """Name the fields in which two states of an entry differ."""
     return tuple(
         field.name
         for field in fields(Entry)
@@ -239,11 +262,12 @@ def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
 
 
 def one_supersedes_other(first: Entry, second: Entry) -> bool:
+    """Say whether either entry superseded the other directly."""
     return first.superseded_by == second.id or second.superseded_by == first.id
 
 
 def final_successor(entry: Entry, known: Mapping[str, Entry]) -> Entry | None:
-    """Follow `superseded_by` to its end; None where nothing active is there."""
+    """Follow `superseded_by` to its end; returns None unless an active entry is there."""
     last: Entry | None = entry
     visited: set[str] = set()
     while last is not None and last.superseded_by and last.id not in visited:
@@ -257,10 +281,10 @@ def final_successor(entry: Entry, known: Mapping[str, Entry]) -> Entry | None:
 
 
 def consolidation_score(access_count: int, last_accessed: datetime | None, now: datetime) -> float:
-    """0.6·min(1, ln(n+1)/5) + 0.4·exp(-d/30): how well an entry is settled, by accesses n and
-    days d since the last one.
+    """Rate how established an entry is: 0.6·min(1, ln(n+1)/5) + 0.4·exp(-d/30).
 
-    Computed when shown, so it fades by itself; an entry that nobody read has 0.
+    n is the number of accesses and d the days since the last one. The score is computed when an
+    entry is shown, so it decays without being stored; an entry that was never read has 0.
     """
     if last_accessed is None or access_count <= 0:
         return 0.0
@@ -270,7 +294,7 @@ def consolidation_score(access_count: int, last_accessed: datetime | None, now: 
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which entries a list or a search looks at."""
+    """Which entries a list or a search considers."""
 
     type: EntryType | None = None
     project: str | None = None
@@ -279,7 +303,7 @@ class EntryFilter:
     deleted: bool = False
 
     def cleaned(self) -> EntryFilter:
-        """As projects and tags are kept; a blank one filters nothing."""
+        """Normalise project and tag as they are stored; a blank one filters nothing."""
         return replace(
             self,
             project=clean_project(self.project),
@@ -289,13 +313,15 @@ class EntryFilter:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
+    """A part of a list, and how many entries match in all."""
+
     entries: tuple[Entry, ...]
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """How an entry was before a change."""
+    """The state of an entry before a change."""
 
     revision: int
     action: str
@@ -305,13 +331,13 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The links of an entry: the other end's id, title and relation."""
+    """The links of an entry, by direction."""
 
     outgoing: tuple[LinkedEntry, ...]
     incoming: tuple[LinkedEntry, ...]
 
     def without(self, relation: RelationType, ids: Collection[str]) -> Neighbourhood:
-        """Leave out the links of one relation to some entries."""
+        """Leave out the links of a relation to some entries."""
         kept = (
             tuple(end for end in ends if end.relation is not relation or end.id not in ids)
             for ends in (self.outgoing, self.incoming)
@@ -321,7 +347,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCounts:
-    """What there is, for `stats` and `doctor`."""
+    """How much is stored, for `stats` and `doctor`."""
 
     entries: int
     by_type: Mapping[str, int]
@@ -331,4 +357,8 @@ class MemoryCounts:
     links: int
     suggestions: Mapping[str, int]
     accesses: int
-    indexed: int  # entries in the index of words: all of them, or it must be made anew
+    indexed: int  # entries in the word index; fewer than `entries` means it must be rebuilt
+
+
+# By tenant and entry id: how often it was read, and when last.
+AccessCounts = Mapping[tuple[Tenant, str], tuple[int, datetime]]

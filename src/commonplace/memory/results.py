@@ -1,17 +1,18 @@
-"""What the use cases of memory return."""
+"""Results of the use cases of memory."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commonplace.memory.engine.suggest import Neighbour
-from commonplace.memory.model import Draft, Entry, EntryUsage, Link, Neighbourhood
+from commonplace.memory.model import Draft, Entry, EntryUsage, Link, Neighbourhood, Suggestion
 from commonplace.memory.retrieval.protocol import EntryMatch
 
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What came of an add."""
+    """The entry that was added, or the existing one that has the same text."""
 
     entry: Entry
     created: bool
@@ -20,16 +21,32 @@ class AddResult:
     suggestions: int = 0
     context_truncated: bool = False
     masked: tuple[str, ...] = ()
-    updated: tuple[
-        str, ...
-    ] = ()  # fields of the existing entry that took over something of a repeated add
+    updated: tuple[str, ...] = ()  # fields of the existing entry that a repeated add changed
     retired: Entry | None = None  # an obsolete entry with the same text
     retired_for: Entry | None = None  # the entry that superseded it
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """A corrected entry, the fields that changed, and how many earlier states it has."""
+
+    entry: Entry
+    changed: tuple[str, ...]
+    revisions: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkResult:
+    """A new link and the entries at its ends."""
+
+    link: Link
+    source: Entry
+    target: Entry
+
+
+@dataclass(frozen=True, slots=True)
 class GeneralizeResult:
-    """A pattern drawn from sources, and the entry it became unless it was a dry run."""
+    """A pattern drafted from entries, and the entry it became unless it was a dry run."""
 
     draft: Draft
     sources: tuple[Entry, ...]
@@ -38,7 +55,7 @@ class GeneralizeResult:
 
 @dataclass(frozen=True, slots=True)
 class EntryHit:
-    """An entry found, judged: sunk where something replaced it."""
+    """An entry that a search found; outdated entries have a lower score."""
 
     entry: Entry
     score: float
@@ -49,15 +66,17 @@ class EntryHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
+    """The hits of a search, best first."""
+
     hits: tuple[EntryHit, ...]
     total: int
-    semantic: bool
+    semantic: bool  # whether vectors took part
     model_loading: bool
 
 
 @dataclass(frozen=True, slots=True)
 class EntryDetails:
-    """An entry with everything about it."""
+    """An entry with its usage, links and successor."""
 
     entry: Entry
     usage: EntryUsage
@@ -68,10 +87,37 @@ class EntryDetails:
 
 @dataclass(frozen=True, slots=True)
 class LinkGraph:
-    """Entries around one, with their distance, and the links between them."""
+    """Entries around one, with their distance from it, and the links between them."""
 
     root: Entry
     distance: dict[str, int]
     entries: dict[str, Entry]
     links: tuple[Link, ...]
     truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StaleEntries:
+    """Entries that were neither read nor changed for some days, the longest unused first."""
+
+    entries: tuple[Entry, ...]
+    total: int
+    usage: Mapping[str, EntryUsage]
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSuggestions:
+    """Undecided suggestions, how many there are in all, and the entries they name."""
+
+    suggestions: tuple[Suggestion, ...]
+    total: int
+    entries: Mapping[str, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptResult:
+    """An accepted suggestion, and the link it created unless it is a generalisation."""
+
+    suggestion: Suggestion
+    link: Link | None

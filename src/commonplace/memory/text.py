@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 TITLE_CHARACTERS = 100
@@ -13,19 +14,17 @@ TAGS = 100
 TAG_CHARACTERS = 100
 PROJECT_CHARACTERS = 200
 UNTITLED = "(untitled)"
-YEARS = (1900, 9998)  # of times that are kept: every database can hold and every zone can show them
+YEARS = (1900, 9998)  # both databases can store these, and every time zone can show them
 _EPOCH = re.compile(r"[1-9]\d{8,9}(?:\.\d+)?")
 
 
 def clean_text(text: str) -> str:
-    """Text that both databases keep: no NUL, which PostgreSQL refuses, and no half of a
-    surrogate pair.
-    """
+    """Drop NUL, which PostgreSQL refuses, and replace halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def clean_title(title: str, content: str) -> str:
-    """One line. An entry without a title takes the first line of its content."""
+    """Return a title on one line; an empty one becomes the first line of the content."""
     line = " ".join(clean_text(title).split())
     if not line:
         line = next((" ".join(part.split()) for part in content.splitlines() if part.strip()), "")
@@ -33,28 +32,26 @@ def clean_title(title: str, content: str) -> str:
 
 
 def clean_project(project: str | None) -> str | None:
-    """One line; a blank one is none."""
+    """Return a project name on one line, None if it is blank."""
     return " ".join(clean_text(project).split()) or None if project else None
 
 
-def clean_tags(tags: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """Trimmed, without blanks and repetitions, in the order given."""
-    return tuple(
-        dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag)
-    )
+def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Trim tags and drop blank and repeated ones, keeping their order."""
+    trimmed = (" ".join(clean_text(tag).split()) for tag in tags)
+    return tuple(dict.fromkeys(tag for tag in trimmed if tag))
 
 
 def clean_context(context: str) -> tuple[str, bool]:
-    """Above 10,000 characters the first 8,000 are kept; whether that happened is reported."""
+    """Cut a context above 10,000 characters to 8,000; also returns whether it was cut."""
     context = clean_text(context)
     return (context[:CONTEXT_KEPT], True) if len(context) > CONTEXT_CHARACTERS else (context, False)
 
 
 def parse_moment(text: str | None, default: datetime) -> datetime:
-    """A time from somewhere else, as text or as seconds since 1970; what cannot be read becomes
-    the default.
+    """Parse a time as text or as seconds since 1970, in UTC unless it names a zone.
 
-    Without a zone it is UTC.
+    Returns the default for what cannot be parsed.
     """
     if not text:
         return default

@@ -1,4 +1,4 @@
-"""The memory toolset: its names, and how its tools are made when first needed. Cheap to import."""
+"""The memory toolset: the names of its tools, and how to build them. Cheap to import."""
 
 from __future__ import annotations
 
@@ -27,30 +27,42 @@ EXTENDED_NAMES = ("memory_list", "memory_update", "memory_delete", "memory_relat
 
 
 def toolset(service: Callable[[], MemoryService]) -> Toolset:
-    """The service is asked for when the first tool is loaded, not before."""
+    """Describe the toolset; the service is built when the first tool is loaded."""
 
     def load() -> Sequence[Tool]:
         from commonplace.memory.tools.add import add_tool
-        from commonplace.memory.tools.extended import extended_tools
+        from commonplace.memory.tools.decisions import accept_tool, reject_tool
+        from commonplace.memory.tools.delete import delete_tool
         from commonplace.memory.tools.help import help_tool
+        from commonplace.memory.tools.link import link_tool
+        from commonplace.memory.tools.list import list_tool
+        from commonplace.memory.tools.related import related_tool
         from commonplace.memory.tools.search import search_tool
-        from commonplace.memory.tools.show import link_tool, show_tool
-        from commonplace.memory.tools.suggestions import suggestion_tools
+        from commonplace.memory.tools.show import show_tool
+        from commonplace.memory.tools.stale import stale_tool
+        from commonplace.memory.tools.suggestions import (
+            suggest_generalize_tool,
+            suggest_links_tool,
+        )
+        from commonplace.memory.tools.update import update_tool
 
         memory = service()
-        links, generalize, accept, reject = suggestion_tools(memory)
-        return (
-            help_tool(memory.policy.language),
-            search_tool(memory),
-            add_tool(memory),
-            show_tool(memory),
-            links,
-            generalize,
-            link_tool(memory),
-            accept,
-            reject,
-            *extended_tools(memory),
+        builders = (
+            search_tool,
+            add_tool,
+            show_tool,
+            suggest_links_tool,
+            suggest_generalize_tool,
+            link_tool,
+            accept_tool,
+            reject_tool,
+            list_tool,
+            update_tool,
+            delete_tool,
+            related_tool,
+            stale_tool,
         )
+        return (help_tool(memory.policy.language), *(build(memory) for build in builders))
 
     def codes() -> Sequence[Code]:
         from commonplace.memory.errors import CODES

@@ -4,19 +4,29 @@ while the model is away.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.engine.documents import partition
-from commonplace.search.semantic import vector
+from commonplace.memory.model import EntryType
+from commonplace.memory.retrieval.embedder import CachedEmbedder
+from commonplace.memory.retrieval.hybrid import HybridIndex
+from commonplace.memory.service import MemoryService
+from commonplace.search.semantic.vector import VectorIndex
 from memory_calls import Calls, WordEmbedder
 
 TEXT = "The gateway closes idle connections after thirty seconds."
+
+
+async def background_fill() -> int:
+    """Wait for the task that fills in missing vectors."""
+    [task] = [task for task in asyncio.all_tasks() if task.get_name() == "memory-vectors"]
+    return int(await task)
 
 
 class CountingEmbedder(WordEmbedder):
@@ -110,7 +120,7 @@ def test_while_the_model_loads_words_answer_and_the_hint_says_so(tmp_path: Path)
     assert (answer["mode"], len(answer["results"])) == ("lexical", 1)
     assert "loading" in answer["hint"]
     embedder.state = "ready"
-    assert memory.run(memory.service.fill_vectors(LOCAL_TENANT)) == 1
+    assert memory.run(memory.service.vectors.fill(LOCAL_TENANT)) == 1
     assert memory("rekall_show", id=added["id"])["embeddings"]["summary"] is True
     assert memory("rekall_search", query="idle connections")["mode"] == "hybrid"
     memory.close()
@@ -123,7 +133,7 @@ def test_missing_vectors_are_filled_in_the_background(tmp_path: Path) -> None:
     memory.close()
     again = Calls(tmp_path, embedder=WordEmbedder())
     again("rekall_search", query="idle")
-    again.run(again.service._filling[LOCAL_TENANT])
+    assert again.run(background_fill()) == 2
     for entry in (first, second):
         assert again("rekall_show", id=entry)["embeddings"]["summary"] is True
     again.close()
@@ -137,7 +147,7 @@ def test_another_model_replaces_the_vectors(tmp_path: Path) -> None:
     newer.identity = "words/2"
     again = Calls(tmp_path, embedder=newer)
     assert again("rekall_search", query="idle connections")["results"][0]["id"] == entry
-    again.run(again.service.fill_vectors(LOCAL_TENANT))
+    again.run(again.service.vectors.fill(LOCAL_TENANT))
     assert again("rekall_show", id=entry)["embeddings"]["summary"] is True
     again.close()
 
@@ -238,7 +248,8 @@ def test_doctor_counts_what_can_be_found_by_words_and_by_meaning(tmp_path: Path)
 def test_doctor_finds_an_index_that_lost_an_entry_and_reindex_mends_it(memory: Calls) -> None:
     entry = memory.add("Idle connections", TEXT)
     store = memory.service.store
-    store._database.write_now(lambda c: store._postings.clear(c, partition(LOCAL_TENANT)))
+    postings = memory.service.index.postings
+    store.units.count_now(lambda c: postings.clear(c, partition(LOCAL_TENANT)))
     assert memory("rekall_search", query="idle")["results"] == []
     broken = {check["name"]: check for check in memory.service.doctor()}["memory index"]
     assert (broken["status"], broken["fix"]) == ("fail", "commonplace memory reindex")
@@ -278,22 +289,19 @@ def test_three_episodes_are_one_cluster_by_cosine(embedding_memory: Calls) -> No
     assert cluster["score"] >= 0.8
 
 
-def test_closing_memory_gives_up_an_index_in_the_making(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        vector.VectorIndex.__init__, "__defaults__", (1,)
-    )  # rows from which one is built
-    begun = threading.Event()
-    given_up: list[bool] = []
+def test_closing_memory_leaves_no_build_of_a_vector_index_running(tmp_path: Path) -> None:
+    memory = Calls(tmp_path)
+    before = set(threading.enumerate())
+    vectors: list[VectorIndex] = []
 
-    def build(view: Any, path: Path, stopping: threading.Event) -> None:
-        begun.set()
-        given_up.append(stopping.wait(20))
+    def open_vectors(embedder: CachedEmbedder) -> VectorIndex:
+        vectors.append(VectorIndex(tmp_path / "vectors", embedder, ann_rows=1))
+        return vectors[0]
 
-    monkeypatch.setattr(vector.vector_ann, "build", build)
-    memory = Calls(tmp_path, embedder=WordEmbedder())
-    memory.add("Idle connections", TEXT)
-    assert begun.wait(10)
+    index = HybridIndex(memory.service.index.postings, WordEmbedder(), open_vectors)
+    service = MemoryService(memory.service.store, index)
+    memory.run(service.add(LOCAL_TENANT, service.draft(EntryType.BUG, "Idle connections", TEXT)))
+    assert vectors[0]._builders  # one row is enough to begin
+    service.close()
+    assert not [t for t in set(threading.enumerate()) - before if "ann" in t.name and t.is_alive()]
     memory.close()
-    assert given_up == [True]

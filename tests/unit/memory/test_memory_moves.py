@@ -20,9 +20,8 @@ from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.use_cases.transfer import (
     ExportFormat,
     ImportFormat,
-    detect,
-    export_from,
-    import_into,
+    ImportOptions,
+    detect_format,
 )
 from memory_calls import Calls
 
@@ -31,11 +30,11 @@ OTHER = Tenant("other")
 
 
 def bring(memory: Calls, path: Path, tenant: Tenant = LOCAL_TENANT, **options: Any) -> Any:
-    return memory.run(import_into(memory.service, tenant, path, **options))
+    return memory.run(memory.service.import_file(tenant, path, ImportOptions(**options)))
 
 
 def send(memory: Calls, path: Path, format_: ExportFormat, **options: Any) -> Any:
-    return memory.run(export_from(memory.service, LOCAL_TENANT, path, format_, **options))
+    return memory.run(memory.service.export_file(LOCAL_TENANT, path, format_, **options))
 
 
 def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
@@ -58,7 +57,7 @@ def filled(memory: Calls) -> None:
     memory("rekall_show", id=first)
     gone = memory.add("Deleted before the export", "text")
     memory("memory_delete", id=gone)
-    memory.run(memory.service._uses.flush())
+    memory.run(memory.service.flush_accesses())
 
 
 @pytest.mark.parametrize(
@@ -549,6 +548,6 @@ def test_tags_in_one_text_are_tags_and_what_says_nothing_is_left_out(
 
 
 def test_the_format_is_seen_in_the_file(tmp_path: Path) -> None:
-    assert detect(FOREIGN / "server-memory.jsonl") is ImportFormat.SERVER_MEMORY
-    assert detect(FOREIGN / "basic") is ImportFormat.BASIC_MEMORY
-    assert detect(FOREIGN / "mem0.json") is ImportFormat.MEM0
+    assert detect_format(FOREIGN / "server-memory.jsonl") is ImportFormat.SERVER_MEMORY
+    assert detect_format(FOREIGN / "basic") is ImportFormat.BASIC_MEMORY
+    assert detect_format(FOREIGN / "mem0.json") is ImportFormat.MEM0

@@ -87,7 +87,7 @@ def test_two_services_on_one_database_see_each_other(tmp_path: Path, url: str) -
         is False
     )
     one("rekall_show", id=entry)
-    one.run(one.service._uses.flush())
+    one.run(one.service.flush_accesses())
     assert two("rekall_show", id=entry)["access_count"] == 2
     one.close()
     two.close()

@@ -158,7 +158,7 @@ def test_no_successor_is_named_where_none_holds(memory: Calls) -> None:
     memory("memory_update", id=second, status="obsolete")
     shown = memory("rekall_show", id=first)
     assert "superseded_by" not in shown
-    assert "so is what superseded it" in shown["hint"]
+    assert "so is its successor" in shown["hint"]
 
 
 def test_a_successor_settles_the_contradiction_of_the_pair(memory: Calls) -> None:

@@ -16,12 +16,12 @@ def keep(memory: Calls, entries: Iterable[Entry]) -> None:
     kept = list(entries)
     memory.run(memory.service.store.add_all(LOCAL_TENANT, kept, [], {}))
     memory.run(
-        memory.service._index.embed(LOCAL_TENANT, kept)
+        memory.service.index.embed(LOCAL_TENANT, kept)
     )  # without what they suggest, which takes long
 
 
 def maker(memory: Calls) -> EntryBuilder:
-    return EntryBuilder(memory.service.new_id, memory.service.now())
+    return EntryBuilder(memory.service.new_id, memory.clock())
 
 
 def test_a_type_is_found_behind_any_number_of_better_matches_of_another(memory: Calls) -> None:

@@ -157,7 +157,7 @@ def test_a_rejected_pair_never_returns(memory: Calls) -> None:
     store, service = memory.service.store, memory.service
     for entry_id in (first, second):
         entry = memory.run(store.get(LOCAL_TENANT, entry_id))
-        near = memory.run(service._near(LOCAL_TENANT, entry))
+        near = memory.run(service.suggestions.neighbours(LOCAL_TENANT, entry))
         assert memory.run(service.suggestions.propose(LOCAL_TENANT, entry, near)) == 0
     assert memory("rekall_suggest_links") == {"suggestions": [], "total_pending": 0}
 
@@ -168,7 +168,7 @@ def test_linked_entries_are_not_suggested(memory: Calls) -> None:
     memory("rekall_link", source_id=first, target_id=second)
     memory("memory_update", id=second, content=IDLE.format(30))
     entry = memory.run(memory.service.store.get(LOCAL_TENANT, second))
-    near = memory.run(memory.service._near(LOCAL_TENANT, entry))
+    near = memory.run(memory.service.suggestions.neighbours(LOCAL_TENANT, entry))
     assert near
     assert memory.run(memory.service.suggestions.propose(LOCAL_TENANT, entry, near)) == 0
 

@@ -81,8 +81,7 @@ def scan(services: Services, seconds: float | None = SCAN_SECONDS) -> HiddenScan
 def _texts(services: Services) -> Iterator[tuple[str, Any]]:
     from commonplace.files.store import stored_texts as of_files
     from commonplace.instructions import stored_texts as of_instructions
-    from commonplace.memory.use_cases import stored_texts as of_memory
 
     yield from of_instructions.stored_texts(services.instructions)
-    yield from of_memory.stored_texts(services.memory.store)
+    yield from services.memory.stored_texts()
     yield from of_files.stored_texts(services.files.store)

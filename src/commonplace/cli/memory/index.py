@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def stats(as_json: JsonFlag = False) -> None:
     """Count entries, links and suggestions."""
-    counts = run(service().store.counts(LOCAL_TENANT))
+    counts = run(service().counts(LOCAL_TENANT))
     if as_json:
         print_json({name: getattr(counts, name) for name in counts.__slots__})
         return

@@ -60,18 +60,14 @@ def export_entries(
       commonplace memory export memory.jsonl
       commonplace memory export ~/vault --format obsidian
     """
-    from commonplace.memory.use_cases.transfer import ExportFormat, export_from
+    from commonplace.memory.use_cases.transfer import ExportFormat
 
     by_name = (
         "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
     )
     done = run(
-        export_from(
-            service(),
-            LOCAL_TENANT,
-            path,
-            ExportFormat(format_.value if format_ else by_name),
-            force=force,
+        service().export_file(
+            LOCAL_TENANT, path, ExportFormat(format_.value if format_ else by_name), force=force
         )
     )
     if as_json:
@@ -111,23 +107,15 @@ def import_entries(
     Example:
       commonplace memory import memory.jsonl --dry-run
     """
-    from commonplace.memory.use_cases.transfer import ImportFormat, import_into
+    from commonplace.memory.use_cases.transfer import ImportFormat, ImportOptions
 
     chosen = ImportFormat(format_.value) if format_ else None
     memory = service()
     with _stages(quiet=as_json) as progress:
 
         async def work() -> Imported:
-            return await import_into(
-                memory,
-                LOCAL_TENANT,
-                path,
-                format_=chosen,
-                project=project,
-                dry_run=dry_run,
-                suggest=suggest_too,
-                progress=progress,
-            )
+            options = ImportOptions(chosen, project, dry_run, suggest_too, progress)
+            return await memory.import_file(LOCAL_TENANT, path, options)
 
         arguments = {
             "path": str(path),

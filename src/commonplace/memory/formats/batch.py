@@ -81,7 +81,7 @@ _RELATION_OF = {
 class Batch:
     """Entries with their links and accesses.
 
-    `problems` says what was left out and why; `told` are the ids of entries whose record says
+    `problems` says what was left out and why; `with_status` are the ids of entries whose record says
     whether they are superseded.
     """
 
@@ -89,7 +89,7 @@ class Batch:
     links: list[Link] = field(default_factory=list)
     usage: dict[str, EntryUsage] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    with_status: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +179,16 @@ def relation_type(name: object) -> RelationType:
     )
 
 
-def kept(parcel: Batch, where: str, make: Callable[[], Entry]) -> Entry | None:
+def kept(batch: Batch, where: str, make: Callable[[], Entry]) -> Entry | None:
     """Add what `make` makes, or note why it cannot be kept."""
-    if len(parcel.entries) >= RECORDS:
+    if len(batch.entries) >= RECORDS:
         raise failure(INVALID_IMPORT, f"More than {RECORDS} records.", hint="Import it in parts.")
     try:
         entry = make()
     except CommonplaceError as unfit:
-        parcel.problems.append(f"{where}: {unfit.message}")
+        batch.problems.append(f"{where}: {unfit.message}")
         return None
-    parcel.entries.append(entry)
+    batch.entries.append(entry)
     return entry
 
 

@@ -30,38 +30,38 @@ from commonplace.memory.formats.records import (
 from commonplace.memory.model import Entry
 
 
-def write_jsonl(parcel: Batch, path: Path) -> None:
+def write_jsonl(batch: Batch, path: Path) -> None:
     with path.open("wb") as stream:
-        for entry in parcel.entries:
+        for entry in batch.entries:
             stream.write(
-                orjson.dumps({"record": "entry", **entry_record(entry, parcel.usage.get(entry.id))})
+                orjson.dumps({"record": "entry", **entry_record(entry, batch.usage.get(entry.id))})
                 + b"\n"
             )
-        for link in parcel.links:
+        for link in batch.links:
             stream.write(orjson.dumps({"record": "link", **link_record(link)}) + b"\n")
 
 
-def read_jsonl(path: Path, maker: EntryBuilder) -> Batch:
-    parcel = Batch()
+def read_jsonl(path: Path, builder: EntryBuilder) -> Batch:
+    batch = Batch()
     for where, record in _lines(path):
         if record.get("record") == "entry":
-            entry = kept(parcel, where, lambda record=record: read_entry_record(record, maker))  # type: ignore[misc]
+            entry = kept(batch, where, lambda record=record: read_entry_record(record, builder))  # type: ignore[misc]
             if entry is not None:
-                note_record(parcel, entry.id, record, maker.now)
+                note_record(batch, entry.id, record, builder.now)
         elif record.get("record") == "link":
-            parcel.links.append(read_link_record(record, maker))
+            batch.links.append(read_link_record(record, builder))
         else:
-            parcel.problems.append(f"{where}: neither an entry nor a link")
-    return parcel
+            batch.problems.append(f"{where}: neither an entry nor a link")
+    return batch
 
 
-def read_server_memory(path: Path, maker: EntryBuilder) -> Batch:
+def read_server_memory(path: Path, builder: EntryBuilder) -> Batch:
     """An entity is an entry with its observations as lines; what relates two entities is a link
     and a line of its source.
     """
     entities: dict[str, dict[str, Any]] = {}
     relations: list[tuple[str, dict[str, Any]]] = []
-    parcel = Batch()
+    batch = Batch()
     for where, record in _graph(path):
         name = text_of(record, "name")
         if record.get("type") == "entity" and name:
@@ -72,7 +72,7 @@ def read_server_memory(path: Path, maker: EntryBuilder) -> Batch:
         elif record.get("type") == "relation":
             relations.append((where, record))
         else:
-            parcel.problems.append(f"{where}: neither an entity nor a relation")
+            batch.problems.append(f"{where}: neither an entity nor a relation")
     told: dict[str, list[str]] = {}
     for _, record in relations:
         told.setdefault(text_of(record, "from"), []).append(
@@ -85,9 +85,9 @@ def read_server_memory(path: Path, maker: EntryBuilder) -> Batch:
         tags = [entity["type"]] if entity["type"] and not knows_type(entity["type"]) else []
         content, type_ = "\n".join(lines), entity["type"]
         entry = kept(
-            parcel,
+            batch,
             entity["where"],
-            lambda name=name, content=content, type_=type_, tags=tags: maker.entry(
+            lambda name=name, content=content, type_=type_, tags=tags: builder.entry(
                 name, content, type_=type_, tags=tags
             ),  # type: ignore[misc]
         )
@@ -96,10 +96,10 @@ def read_server_memory(path: Path, maker: EntryBuilder) -> Batch:
     for where, record in relations:
         source, target = made.get(text_of(record, "from")), made.get(text_of(record, "to"))
         if source is None or target is None:
-            parcel.problems.append(f"{where}: relates an entity that the file does not have")
+            batch.problems.append(f"{where}: relates an entity that the file does not have")
         elif source.id != target.id:
-            parcel.links.append(maker.link(source.id, target.id, record.get("relationType")))
-    return parcel
+            batch.links.append(builder.link(source.id, target.id, record.get("relationType")))
+    return batch
 
 
 def _graph(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -36,7 +36,7 @@ _TAG = re.compile(r"(?<![\w#])#([\w][\w/-]*)")
 _UNSAFE = re.compile(r"[^\w -]+")
 
 
-def write_vault(parcel: Batch, folder: Path) -> None:
+def write_vault(batch: Batch, folder: Path) -> None:
     """One note an entry, in a folder for each type.
 
     The folder must be new or empty: nothing of yours is overwritten.
@@ -45,22 +45,22 @@ def write_vault(parcel: Batch, folder: Path) -> None:
         raise failure(INVALID_IMPORT, f"{folder} is not empty.", hint="Give a new folder.")
     names = {
         entry.id: f"{_UNSAFE.sub('', entry.title).strip()[:60] or 'entry'} {entry.id[-6:]}"
-        for entry in parcel.entries
+        for entry in batch.entries
     }
     links: dict[str, list[str]] = {}
-    for link in parcel.links:
+    for link in batch.links:
         if link.target_id in names:
             links.setdefault(link.source_id, []).append(
                 f"- {link.relation.value} [[{names[link.target_id]}]] %%{iso(link.created_at)}%%"
             )
-    for entry in parcel.entries:
+    for entry in batch.entries:
         target = folder / entry.type.value / f"{names[entry.id]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
         plain = (
             "\x85" not in entry.context
         )  # YAML takes it for the end of a line, unless it is escaped
         front = yaml.safe_dump(
-            _front(entry, parcel.usage.get(entry.id)),
+            _front(entry, batch.usage.get(entry.id)),
             allow_unicode=plain,
             sort_keys=False,
             width=10_000,
@@ -72,35 +72,35 @@ def write_vault(parcel: Batch, folder: Path) -> None:
         )
 
 
-def read_notes(folder: Path, maker: EntryBuilder) -> Batch:
+def read_notes(folder: Path, builder: EntryBuilder) -> Batch:
     """Every Markdown file below a folder."""
-    parcel = Batch()
+    batch = Batch()
     named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
     mentions: list[tuple[str, str]] = []
     relations: list[
         tuple[str, ...]
     ] = []  # where, source, relation, target, and when in our own notes
-    for path in _notes(folder, parcel):
+    for path in _notes(folder, batch):
         where = path.relative_to(folder).as_posix()
         text = _text(path.read_bytes())
-        front, body = _split(text, where, parcel)
+        front, body = _split(text, where, batch)
         ours = MARK in front
         content, ending = (
             (*body.rsplit(_LINKS, 1), "")[:2] if ours and _LINKS in body else (body, body)
         )
         title = str(front.get("title") or path.stem)
         entry = kept(
-            parcel,
+            batch,
             where,
-            lambda f=front, t=title, c=content, o=ours: _entry(f, t, c, maker, o),  # type: ignore[misc]
+            lambda f=front, t=title, c=content, o=ours: _entry(f, t, c, builder, o),  # type: ignore[misc]
         )
         if entry is None:
             continue
-        usage = _usage(front, maker)
+        usage = _usage(front, builder)
         if usage is not None:
-            parcel.usage[entry.id] = usage
+            batch.usage[entry.id] = usage
         if ours:
-            parcel.told.add(entry.id)
+            batch.with_status.add(entry.id)
         for name in (
             title,
             path.stem,
@@ -116,21 +116,21 @@ def read_notes(folder: Path, maker: EntryBuilder) -> Batch:
             (entry.id, name.strip())
             for name in _WIKILINK.findall("" if ours else _RELATION.sub("", body))
         ]
-    if not parcel.entries and not parcel.problems:
+    if not batch.entries and not batch.problems:
         raise failure(INVALID_IMPORT, f"{folder.name} holds no Markdown notes.")
     for where, source, relation, wanted, made in relations:
         target = named.get(wanted.casefold())
         if target is None:
-            parcel.problems.append(f"{where}: no note called {wanted!r}")
+            batch.problems.append(f"{where}: no note called {wanted!r}")
         elif target != source:
-            parcel.links.append(maker.link(source, target, relation, made))
-    linked = {(link.source_id, link.target_id) for link in parcel.links}
+            batch.links.append(builder.link(source, target, relation, made))
+    linked = {(link.source_id, link.target_id) for link in batch.links}
     for pair in dict.fromkeys(
         (source, named.get(name.casefold(), source)) for source, name in mentions
     ):
         if pair[0] != pair[1] and pair not in linked:
-            parcel.links.append(maker.link(*pair, "related"))
-    return parcel
+            batch.links.append(builder.link(*pair, "related"))
+    return batch
 
 
 def _front(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _front(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
 
 
 def _entry(
-    front: dict[str, Any], title: str, content: str, maker: EntryBuilder, ours: bool
+    front: dict[str, Any], title: str, content: str, builder: EntryBuilder, ours: bool
 ) -> Entry:
     tags = front.get("tags")
     names = [str(tag) for tag in tags_of(tags) if tag is not None]
@@ -165,7 +165,7 @@ def _entry(
         names += [tag for _, text in observed for tag in _TAG.findall(text)]
         if not knows_type(type_) or type_ == "note":
             type_ = _observed_type([category for category, _ in observed]) or type_
-    return maker.entry(
+    return builder.entry(
         title,
         content,
         id_=front.get(MARK),
@@ -188,23 +188,23 @@ def _observed_type(categories: list[str]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _usage(front: dict[str, Any], maker: EntryBuilder) -> EntryUsage | None:
+def _usage(front: dict[str, Any], builder: EntryBuilder) -> EntryUsage | None:
     count, last = front.get("access_count"), front.get("last_accessed")
     return (
-        EntryUsage(count, parse_moment(str(last), maker.now))
+        EntryUsage(count, parse_moment(str(last), builder.now))
         if isinstance(count, int) and count > 0 and last
         else None
     )
 
 
-def _split(text: str, where: str, parcel: Batch) -> tuple[dict[str, Any], str]:
+def _split(text: str, where: str, batch: Batch) -> tuple[dict[str, Any], str]:
     found = _FRONT.match(text)
     if found is None:
         return {}, text
     try:
         front = yaml.load(found[1], Loader=_Plain)  # noqa: S506 - a subclass of the safe loader
     except yaml.YAMLError as broken:
-        parcel.problems.append(
+        batch.problems.append(
             f"{where}: its front matter is not YAML ({str(broken).splitlines()[0]})"
         )
         return {}, text[found.end() :]
@@ -221,7 +221,7 @@ def _text(content: bytes) -> str:
         return content.decode("cp1252", "replace")
 
 
-def _notes(folder: Path, parcel: Batch) -> Iterator[Path]:
+def _notes(folder: Path, batch: Batch) -> Iterator[Path]:
     """In order of their names; links that lead out of the folder and hidden folders are passed
     by.
     """
@@ -236,7 +236,7 @@ def _notes(folder: Path, parcel: Batch) -> Iterator[Path]:
         if not inside or not path.is_file():
             continue
         if path.stat().st_size > NOTE_BYTES:
-            parcel.problems.append(
+            batch.problems.append(
                 f"{path.relative_to(folder).as_posix()}: longer than {NOTE_BYTES} bytes"
             )
             continue

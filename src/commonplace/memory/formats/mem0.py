@@ -26,7 +26,7 @@ from commonplace.memory.text import TITLE_CHARACTERS
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
-def read_mem0(path: Path, maker: EntryBuilder) -> Batch:
+def read_mem0(path: Path, builder: EntryBuilder) -> Batch:
     try:
         value = orjson.loads(read_bounded(path))
     except orjson.JSONDecodeError as broken:
@@ -38,21 +38,21 @@ def read_mem0(path: Path, maker: EntryBuilder) -> Batch:
             INVALID_IMPORT,
             f"{path.name} holds no memories: expected a list, or an object with `results`.",
         )
-    parcel = Batch()
+    batch = Batch()
     records = max(lists, key=len)
     if not records:
-        parcel.problems.append(f"{path.name} holds no memories: there is nothing to import")
+        batch.problems.append(f"{path.name} holds no memories: there is nothing to import")
     if isinstance(value, dict) and (relations := list_of(value.get("relations"))):
-        parcel.problems.append(f"{len(relations)} relations: mem0 relates names, not memories")
+        batch.problems.append(f"{len(relations)} relations: mem0 relates names, not memories")
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict) or not text_of(record, "memory", "text", "data"):
-            parcel.problems.append(f"memory {number}: no text")
+            batch.problems.append(f"memory {number}: no text")
             continue
-        kept(parcel, f"memory {number}", lambda record=record: _entry(record, maker))  # type: ignore[misc]
-    return parcel
+        kept(batch, f"memory {number}", lambda record=record: _entry(record, builder))  # type: ignore[misc]
+    return batch
 
 
-def _entry(record: dict[str, Any], maker: EntryBuilder) -> Entry:
+def _entry(record: dict[str, Any], builder: EntryBuilder) -> Entry:
     text = text_of(record, "memory", "text", "data")
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
     held = (
@@ -63,7 +63,7 @@ def _entry(record: dict[str, Any], maker: EntryBuilder) -> Entry:
     )
     tags = [tag for value in held for tag in tags_of(value)]
     first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
-    return maker.entry(
+    return builder.entry(
         first[:TITLE_CHARACTERS],
         text,
         type_=metadata.get("type"),

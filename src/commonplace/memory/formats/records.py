@@ -35,8 +35,8 @@ def entry_record(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
     }
 
 
-def read_entry_record(record: Mapping[str, Any], maker: EntryBuilder, context: str = "") -> Entry:
-    return maker.entry(
+def read_entry_record(record: Mapping[str, Any], builder: EntryBuilder, context: str = "") -> Entry:
+    return builder.entry(
         text_of(record, "title"),
         text_of(record, "content"),
         id_=record.get("id"),
@@ -53,14 +53,14 @@ def read_entry_record(record: Mapping[str, Any], maker: EntryBuilder, context: s
     )
 
 
-def note_record(parcel: Batch, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
+def note_record(batch: Batch, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
     """What a record says beside its entry: accesses, and that its status is its own."""
     count = record.get("access_count")
     last = record.get("last_accessed")
     if isinstance(count, int) and count > 0 and isinstance(last, str):
-        parcel.usage[entry_id] = EntryUsage(count, parse_moment(last, now))
+        batch.usage[entry_id] = EntryUsage(count, parse_moment(last, now))
     if record.get("status"):
-        parcel.told.add(entry_id)
+        batch.with_status.add(entry_id)
 
 
 def link_record(link: Link) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def link_record(link: Link) -> dict[str, Any]:
     }
 
 
-def read_link_record(record: Mapping[str, Any], maker: EntryBuilder) -> Link:
-    return maker.link(
+def read_link_record(record: Mapping[str, Any], builder: EntryBuilder) -> Link:
+    return builder.link(
         text_of(record, "source_id"),
         text_of(record, "target_id"),
         record.get("relation_type"),

@@ -32,19 +32,19 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 _CONTEXT_BYTES = 1_000_000  # of one entry's stored conversation, unpacked
 
 
-def write_archive(parcel: Batch, path: Path, now: datetime) -> None:
+def write_archive(batch: Batch, path: Path, now: datetime) -> None:
     """Readable by Rekall: entries.json under its checksum.
 
     `files` holds the checksum of every member.
     """
     types: dict[str, int] = {}
-    for entry in parcel.entries:
+    for entry in batch.entries:
         types[entry.type.value] = types.get(entry.type.value, 0) + 1
     members = {
         "entries.json": _json(
-            [entry_record(entry, parcel.usage.get(entry.id)) for entry in parcel.entries]
+            [entry_record(entry, batch.usage.get(entry.id)) for entry in batch.entries]
         ),
-        "links.json": _json([link_record(link) for link in parcel.links]),
+        "links.json": _json([link_record(link) for link in batch.links]),
     }
     checksums = {name: _checksum(content) for name, content in members.items()}
     manifest = {
@@ -54,8 +54,8 @@ def write_archive(parcel: Batch, path: Path, now: datetime) -> None:
         "checksum": checksums["entries.json"],
         "files": checksums,
         "stats": {
-            "entries_count": len(parcel.entries),
-            "projects": sorted({entry.project for entry in parcel.entries if entry.project}),
+            "entries_count": len(batch.entries),
+            "projects": sorted({entry.project for entry in batch.entries if entry.project}),
             "types": types,
         },
     }
@@ -65,7 +65,7 @@ def write_archive(parcel: Batch, path: Path, now: datetime) -> None:
             archive.writestr(name, content)
 
 
-def read_archive(path: Path, maker: EntryBuilder) -> Batch:
+def read_archive(path: Path, builder: EntryBuilder) -> Batch:
     """Every member that the manifest lists must have its checksum, or nothing is read."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -93,18 +93,18 @@ def read_archive(path: Path, maker: EntryBuilder) -> Batch:
                 f"{name} in {path.name} does not have its checksum: it was damaged or changed.",
                 hint="Export it again.",
             )
-    parcel = Batch()
+    batch = Batch()
     for number, record in enumerate(_parsed(members["entries.json"], "entries.json", list)):
-        _keep(parcel, f"entry {number + 1}", record, maker)
+        _keep(batch, f"entry {number + 1}", record, builder)
     for record in _parsed(members["links.json"] or b"[]", "links.json", list):
         if isinstance(record, dict):
-            parcel.links.append(read_link_record(record, maker))
-    return parcel
+            batch.links.append(read_link_record(record, builder))
+    return batch
 
 
-def read_database(path: Path, maker: EntryBuilder) -> Batch:
+def read_database(path: Path, builder: EntryBuilder) -> Batch:
     """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
-    parcel = Batch()
+    batch = Batch()
     try:
         connection = apsw.Connection(
             _uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -124,29 +124,29 @@ def read_database(path: Path, maker: EntryBuilder) -> Batch:
             tags.setdefault(str(entry_id), []).append(str(tag))
         for record in _rows(connection, "SELECT * FROM entries ORDER BY created_at, id"):
             record["tags"] = tags.get(str(record.get("id")), [])
-            _keep(parcel, f"entry {record.get('id')}", record, maker, _stored_context(record))
+            _keep(batch, f"entry {record.get('id')}", record, builder, _stored_context(record))
         for record in (
             _rows(connection, "SELECT * FROM links ORDER BY created_at, id")
             if "links" in tables
             else ()
         ):
-            parcel.links.append(read_link_record(record, maker))
+            batch.links.append(read_link_record(record, builder))
     except apsw.Error as broken:
         raise failure(
             INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {broken}."
         ) from broken
-    return parcel
+    return batch
 
 
 def _keep(
-    parcel: Batch, where: str, record: object, maker: EntryBuilder, context: str = ""
+    batch: Batch, where: str, record: object, builder: EntryBuilder, context: str = ""
 ) -> None:
     if not isinstance(record, dict):
-        parcel.problems.append(f"{where}: not an object")
+        batch.problems.append(f"{where}: not an object")
         return
-    entry = kept(parcel, where, lambda: read_entry_record(record, maker, context))
+    entry = kept(batch, where, lambda: read_entry_record(record, builder, context))
     if entry is not None:
-        note_record(parcel, entry.id, record, maker.now)
+        note_record(batch, entry.id, record, builder.now)
 
 
 def _rows(connection: apsw.Connection, query: str) -> list[dict[str, Any]]:

@@ -175,7 +175,7 @@ class HybridIndex(LexicalIndex):
         cosines = await asyncio.to_thread(self._like, tenant, entry, limit, list(terms))
         held = {
             **sharing.held,
-            **await self._postings.held(
+            **await self.postings.held(
                 partition(tenant), [key for key in cosines if key not in sharing.held]
             ),
         }
@@ -277,9 +277,9 @@ class HybridIndex(LexicalIndex):
         """The words of what only meaning found: without them such an entry would count as
         holding none.
         """
-        if not keys or not terms or not isinstance(self._postings, ScoresKeys):
+        if not keys or not terms or not isinstance(self.postings, ScoresKeys):
             return words
-        found = await self._postings.score_keys(partition(tenant), terms, keys, weights=WEIGHTS)
+        found = await self.postings.score_keys(partition(tenant), terms, keys, weights=WEIGHTS)
         return replace(words, matches=(*words.matches, *found.matches)) if words.terms else found
 
     def _like(

@@ -78,7 +78,7 @@ class LexicalIndex:
     """
 
     def __init__(self, postings: EntryPostings, missing: str | None = None) -> None:
-        self._postings = postings
+        self.postings = postings
         self._missing = missing
         self._holders: dict[
             tuple[Tenant, str], int
@@ -132,7 +132,7 @@ class LexicalIndex:
         # a type without a project is sifted by key, after ranking: until there are enough, or no
         # more
         while True:
-            result = await self._postings.search(
+            result = await self.postings.search(
                 partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted)
             )
             matches = [match for match in result.matches if admits(wanted, match.key)]
@@ -180,7 +180,7 @@ class LexicalIndex:
     ) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        found = await self._postings.sharing(
+        found = await self.postings.sharing(
             partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS
         )
         self._remember(tenant, found.terms)

@@ -1,6 +1,4 @@
-"""Memory in PostgreSQL: every unit of work on a pooled connection, the changes of one tenant one
-after another.
-"""
+"""Memory in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.store.relational import LOCK_SECONDS, PostingWriter, SqlStore
+from commonplace.memory.store.relational import PostingWriter, RelationalMemoryStore
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.postgres.migrations import Component
 from commonplace.storage.queries import load_postgres_queries
@@ -18,31 +16,37 @@ SCHEMA = Component("memory", "commonplace.memory")
 QUERIES = load_postgres_queries("commonplace.memory.store", "common.sql", "postgres.sql")
 
 
-class PostgresMemoryStore(SqlStore):
-    """The `Store` for any number of processes."""
+class PostgresUnits:
+    """Runs every unit of work on a pooled connection, the changes of a tenant one by one."""
 
-    def __init__(self, database: PostgresDatabase, postings: PostingWriter) -> None:
-        super().__init__(QUERIES, postings)
+    def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
+    async def look(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def _scan(self, work: Callable[[Connection], Result]) -> Result:
+    async def scan(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def _commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
+    async def commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
     ) -> Result:
-        """Under the tenant's lock: of two that say the same thing at once the second sees the
-        first, and word counts never collide.
-        """
-        return await self._database.write(
-            work, lock=f"memory {tenant}", lock_timeout_seconds=seconds
-        )
+        """Run a change under the tenant's lock.
 
-    async def _count(self, work: Callable[[Connection], Result]) -> Result:
+        Of two equal entries added at once the second sees the first, and word counts never collide.
+        """
+        lock = f"memory {tenant}"
+        return await self._database.write(work, lock=lock, lock_timeout_seconds=seconds)
+
+    async def count(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work)
 
-    def _count_now(self, work: Callable[[Connection], Result]) -> Result:
+    def count_now(self, work: Callable[[Connection], Result]) -> Result:
         return self._database.write_now(work)
+
+
+def open_postgres_store(
+    database: PostgresDatabase, postings: PostingWriter
+) -> RelationalMemoryStore:
+    """Return the store for any number of processes; its schema must be there."""
+    return RelationalMemoryStore(PostgresUnits(database), QUERIES, postings)

@@ -59,14 +59,14 @@ class MemoryStore(Protocol):
         links: Sequence[Link],
         usage: Mapping[str, EntryUsage],
         *,
-        told: Collection[str] = (),
+        with_status: Collection[str] = (),
         dry_run: bool = False,
     ) -> BulkAddResult:
         """Keep many with their links and accesses in one transaction.
 
         Links follow to the entry that already says the same.
 
-        Of the entries in `told` it is known whether something supersedes them: a link changes
+        Of the entries in `with_status` it is known whether something supersedes them: a link changes
         nothing about that. A dry run does it all and takes it back.
         """
         ...

@@ -1,12 +1,11 @@
-"""Memory over named SQL: one implementation of the `Store`, whichever database holds the tables.
+"""Memory in a relational database, by named SQL.
 
-`sqlite.py` and `postgres.py` say how a unit of work runs; their `.sql` files define the same
-statements in two dialects. The words of an entry are indexed in its own transaction.
+`sqlite.py` and `postgres.py` run the units of work. `common.sql` has the statements that both
+share; each dialect adds its own. The words of an entry are indexed in its own transaction.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from commonplace.kernel.clock import iso
 from commonplace.memory.engine.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
+    AccessCounts,
     Decision,
     Entry,
     EntryFilter,
@@ -45,24 +45,14 @@ from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.relational import Connection
 
 Result = TypeVar("Result")
-Uses = Mapping[tuple[Tenant, str], tuple[int, datetime]]
-LOCK_SECONDS = (
-    10  # several processes may share the database: rather wait than refuse what was learned
-)
-BULK_SECONDS = 60  # an import or a rebuild holds the lock for long, so it waits for it as long
-MOVED = (
-    "entries",
-    "tags",
-    "usage",
-    "links",
-    "suggestions",
-    "suggestion_entries",
-    "history",
-)  # tables with a tenant
+LOCK_SECONDS = 10  # processes may share the database: wait rather than refuse an entry
+BULK_SECONDS = 60  # an import or a rebuild may hold the lock for long
+# Tables with a tenant.
+MOVED = ("entries", "tags", "usage", "links", "suggestions", "suggestion_entries", "history")
 
 
 class PostingWriter(Protocol):
-    """The words of entries, written in the entries' own transaction."""
+    """Writes the words of entries in the transaction of the entries."""
 
     def put(
         self, connection: Any, partition: Partition, documents: Iterable[IndexDocument]
@@ -77,62 +67,67 @@ class PostingWriter(Protocol):
     def count(self, connection: Any, partition: Partition) -> int: ...
 
 
-class _TakenBackError(Exception):
-    """Rolls a dry run back and carries what it would have done."""
+class _DryRunError(Exception):
+    """Rolls back a dry run and carries its result."""
 
     def __init__(self, added: BulkAddResult) -> None:
         super().__init__("dry run")
         self.added = added
 
 
-class SqlStore(ABC):
-    """The `Store`, but for how its units of work run."""
+class UnitsOfWork(Protocol):
+    """Runs units of work on a database."""
 
-    def __init__(self, queries: Mapping[str, str], postings: PostingWriter) -> None:
+    async def look(self, work: Callable[[Connection], Result]) -> Result:
+        """Run a bounded read."""
+        ...
+
+    async def scan(self, work: Callable[[Connection], Result]) -> Result:
+        """Run a read of several statements, or of many rows, in one snapshot."""
+        ...
+
+    async def commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
+    ) -> Result:
+        """Run a change while no other change of this tenant runs; wait that long for it."""
+        ...
+
+    async def count(self, work: Callable[[Connection], Result]) -> Result:
+        """Run a change of counters only, beside other changes."""
+        ...
+
+    def count_now(self, work: Callable[[Connection], Result]) -> Result:
+        """Run a change of counters without an event loop."""
+        ...
+
+
+class RelationalMemoryStore:
+    """Implements `MemoryStore` on any relational database."""
+
+    def __init__(
+        self, units: UnitsOfWork, queries: Mapping[str, str], postings: PostingWriter
+    ) -> None:
+        self.units = units
         self._queries = queries
         self._postings = postings
-
-    @abstractmethod
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a bounded read."""
-
-    @abstractmethod
-    async def _scan(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a read of several statements, or of many rows, in one snapshot."""
-
-    @abstractmethod
-    async def _commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
-    ) -> Result:
-        """Run a change, alone among the changes of this tenant; waits at most so long for its
-        turn.
-        """
-
-    @abstractmethod
-    async def _count(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a change of counters only, which needs no turn."""
-
-    @abstractmethod
-    def _count_now(self, work: Callable[[Connection], Result]) -> Result:
-        """The same without an event loop."""
 
     def _rows(self, connection: Connection, tenant: Tenant) -> TenantRows:
         return TenantRows(connection, self._queries, tenant)
 
-    # -- entries
+    # Entries
 
     async def add(self, tenant: Tenant, entry: Entry) -> SameText:
-        indexed = document(entry)  # analysed here, not where others wait
+        indexed = document(entry)  # analysed before the lock is taken
 
         def work(connection: Connection) -> SameText:
             rows = self._rows(connection, tenant)
-            known = rows.text_known(entry)
+            known = rows.find_same_text(entry)
             if known.active is None:
                 rows.insert(entry)
                 self._postings.put_soon(connection, partition(tenant), indexed)
             return known
 
-        return await self._commit(work, tenant)
+        return await self.units.commit(work, tenant, LOCK_SECONDS)
 
     async def add_all(
         self,
@@ -141,7 +136,7 @@ class SqlStore(ABC):
         links: Sequence[Link],
         usage: Mapping[str, EntryUsage],
         *,
-        told: Collection[str] = (),
+        with_status: Collection[str] = (),
         dry_run: bool = False,
     ) -> BulkAddResult:
         documents = {entry.id: document(entry) for entry in entries}
@@ -151,7 +146,7 @@ class SqlStore(ABC):
             known: dict[str, str] = {}
             kept: list[Entry] = []
             for entry in entries:
-                existing = rows.imported_before(entry)
+                existing = rows.find_imported(entry)
                 if existing is not None:
                     known[entry.id] = existing
                 else:
@@ -160,59 +155,59 @@ class SqlStore(ABC):
             self._postings.put(
                 connection, partition(tenant), [documents[entry.id] for entry in kept]
             )
-            settled = {entry.id for entry in kept if entry.id in told}
+            settled = {entry.id for entry in kept if entry.id in with_status}
             made = sum(rows.import_link(link, known, settled) for link in links)
             for entry in kept:
                 if entry.superseded_by in known:
-                    rows.put(
+                    rows.execute_row(
                         "update_entry",
                         entry_row(tenant, replace(entry, superseded_by=known[entry.superseded_by])),
                     )
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
-                    rows.count_use(entry.id, used.access_count, used.last_accessed)
+                    rows.add_accesses(entry.id, used.access_count, used.last_accessed)
             added = BulkAddResult(len(kept), made, known)
             if dry_run:
-                raise _TakenBackError(added)
+                raise _DryRunError(added)
             return added
 
         try:
-            return await self._commit(work, tenant, BULK_SECONDS)
-        except _TakenBackError as taken_back:
-            return taken_back.added
+            return await self.units.commit(work, tenant, BULK_SECONDS)
+        except _DryRunError as dry:
+            return dry.added
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)
 
         def work(connection: Connection) -> None:
             rows = self._rows(connection, tenant)
-            before = rows.known(entry.id)
+            before = rows.existing(entry.id)
             visible = entry.deleted_at is None
             if (
                 visible
                 and entry.status is EntryStatus.ACTIVE
-                and (existing := rows.same_text(entry))
+                and (existing := rows.active_duplicate(entry))
             ):
                 raise failure(
                     DUPLICATE_ENTRY,
-                    f"Entry {existing} already says this",
-                    hint="Change that one, or supersede it.",
+                    f"Entry {existing} has the same text",
+                    hint="Change that entry, or supersede it.",
                     id=existing,
                 )
-            rows.change(before, entry, action, entry.updated_at)
+            rows.update(before, entry, action, entry.updated_at)
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
                 self._postings.put_soon(connection, partition(tenant), indexed)
                 if before.deleted_at is not None:
                     rows.supersede_again(entry.id, entry.updated_at)
             else:
-                rows.bring_back(entry.id, entry.updated_at)
+                rows.reactivate_superseded(entry.id, entry.updated_at)
 
-        await self._commit(work, tenant)
+        await self.units.commit(work, tenant, LOCK_SECONDS)
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None:
-        row = await self._look(
-            lambda c: self._rows(c, tenant).one("entry", id=id_, deleted=deleted)
+        row = await self.units.look(
+            lambda c: self._rows(c, tenant).fetch_one("entry", id=id_, deleted=deleted)
         )
         return read_entry(row) if row else None
 
@@ -220,7 +215,7 @@ class SqlStore(ABC):
         asked = sorted(set(ids))
         if not asked:
             return {}
-        found = await self._look(
+        found = await self.units.look(
             lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(asked))
         )
         return {entry.id: entry for entry in found}
@@ -229,7 +224,7 @@ class SqlStore(ABC):
         self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False
     ) -> tuple[Entry, ...]:
         wanted = {"prefix": prefix, "limit": limit, "deleted": deleted}
-        return await self._look(
+        return await self.units.look(
             lambda c: self._rows(c, tenant).entries("entries_by_prefix", **wanted)
         )
 
@@ -246,33 +241,34 @@ class SqlStore(ABC):
             rows = self._rows(connection, tenant)
             return EntryPage(
                 rows.entries("entries_page", **filters, limit=limit, offset=offset),
-                rows.number("entries_count", **filters),
+                rows.fetch_count("entries_count", **filters),
             )
 
-        return await self._scan(scan)
+        return await self.units.scan(scan)
 
     async def everything(self, tenant: Tenant) -> tuple[Entry, ...]:
-        return await self._scan(lambda c: self._rows(c, tenant).entries("entries_all"))
+        return await self.units.scan(lambda c: self._rows(c, tenant).entries("entries_all"))
 
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]:
-        return await self._look(lambda c: self._rows(c, tenant).history(id_))
+        return await self.units.look(lambda c: self._rows(c, tenant).history(id_))
 
     async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, EntryUsage]:
         wanted = as_json(sorted(set(ids)))
-        rows = await self._look(lambda c: self._rows(c, tenant).ask("usage", ids=wanted).fetchall())
+        rows = await self.units.look(
+            lambda c: self._rows(c, tenant).execute("usage", ids=wanted).fetchall()
+        )
         return {row[0]: EntryUsage(row[1], read_moment(row[2])) for row in rows}
 
-    async def record_use(self, counts: Uses) -> None:
-        await self._count(lambda connection: self._add_uses(connection, counts))
+    async def record_use(self, counts: AccessCounts) -> None:
+        await self.units.count(lambda connection: self._add_uses(connection, counts))
 
-    def record_use_now(self, counts: Uses) -> None:
-        self._count_now(lambda connection: self._add_uses(connection, counts))
+    def record_use_now(self, counts: AccessCounts) -> None:
+        self.units.count_now(lambda connection: self._add_uses(connection, counts))
 
-    def _add_uses(self, connection: Connection, counts: Uses) -> None:
-        for (tenant, entry_id), (count, moment) in sorted(
-            counts.items()
-        ):  # in one order: two processes never wait for each other
-            self._rows(connection, tenant).count_use(entry_id, count, moment)
+    def _add_uses(self, connection: Connection, counts: AccessCounts) -> None:
+        # Sorted, so that two processes cannot deadlock.
+        for (tenant, entry_id), (count, moment) in sorted(counts.items()):
+            self._rows(connection, tenant).add_accesses(entry_id, count, moment)
 
     async def unread_since(
         self, tenant: Tenant, moment: datetime, limit: int
@@ -281,50 +277,52 @@ class SqlStore(ABC):
 
         def scan(connection: Connection) -> tuple[tuple[Entry, ...], int]:
             rows = self._rows(connection, tenant)
-            return rows.entries("entries_unread", moment=since, limit=limit), rows.number(
+            return rows.entries("entries_unread", moment=since, limit=limit), rows.fetch_count(
                 "entries_unread_count", moment=since
             )
 
-        return await self._scan(scan)
+        return await self.units.scan(scan)
 
-    # -- links
+    # Links
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:
         def work(connection: Connection) -> None:
             rows = self._rows(connection, tenant)
-            if not rows.link(link):
-                row = rows.put("link_id", link_row(tenant, link)).fetchone()
+            if not rows.add_link(link):
+                row = rows.execute_row("link_id", link_row(tenant, link)).fetchone()
                 raise failure(
                     LINK_ALREADY_EXISTS,
                     f"{link.source_id} and {link.target_id} are already linked as {link.relation}",
-                    hint="rekall_show lists the links of an entry.",
+                    hint="Use rekall_show to list the links of an entry.",
                     link_id=row[0] if row else None,
                 )
 
-        await self._commit(work, tenant)
+        await self.units.commit(work, tenant, LOCK_SECONDS)
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood:
         def look(connection: Connection) -> Neighbourhood:
             rows = self._rows(connection, tenant)
-            return Neighbourhood(rows.ends("links_outgoing", id_), rows.ends("links_incoming", id_))
+            return Neighbourhood(
+                rows.link_ends("links_outgoing", id_), rows.link_ends("links_incoming", id_)
+            )
 
-        return await self._look(look)
+        return await self.units.look(look)
 
     async def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
         asked = sorted(set(ids))
         if not asked:
             return ()
-        rows = await self._look(
-            lambda c: self._rows(c, tenant).ask("links_among", ids=as_json(asked)).fetchall()
+        rows = await self.units.look(
+            lambda c: self._rows(c, tenant).execute("links_among", ids=as_json(asked)).fetchall()
         )
         return tuple(read_link(row) for row in rows)
 
     async def all_links(self, tenant: Tenant) -> tuple[Link, ...]:
-        return await self._scan(
-            lambda c: tuple(read_link(row) for row in self._rows(c, tenant).ask("links_all"))
+        return await self.units.scan(
+            lambda c: tuple(read_link(row) for row in self._rows(c, tenant).execute("links_all"))
         )
 
-    # -- suggestions
+    # Suggestions
 
     async def add_suggestions(
         self,
@@ -337,26 +335,28 @@ class SqlStore(ABC):
         def work(connection: Connection) -> int:
             rows = self._rows(connection, tenant)
             for suggestion in withdrawn:
-                rows.withdraw(suggestion)
+                rows.withdraw_suggestion(suggestion)
             for suggestion in revised:
-                rows.revise(suggestion)
-            added = [suggestion for suggestion in suggestions if rows.suggest(suggestion)]
+                rows.revise_suggestion(suggestion)
+            added = [suggestion for suggestion in suggestions if rows.add_suggestion(suggestion)]
             if added or revised:
                 rows.refresh_suggestions(
                     suggestion.entry_ids[0] for suggestion in (*added, *revised)
                 )
             return len(added)
 
-        return await self._commit(work, tenant)
+        return await self.units.commit(work, tenant, LOCK_SECONDS)
 
     async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
-        rows = await self._look(
-            lambda c: self._rows(c, tenant).ask("suggestions_about", entry_id=entry_id).fetchall()
+        rows = await self.units.look(
+            lambda c: (
+                self._rows(c, tenant).execute("suggestions_about", entry_id=entry_id).fetchall()
+            )
         )
         return tuple(read_suggestion(row) for row in rows)
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None:
-        row = await self._look(lambda c: self._rows(c, tenant).one("suggestion", id=id_))
+        row = await self.units.look(lambda c: self._rows(c, tenant).fetch_one("suggestion", id=id_))
         return read_suggestion(row) if row else None
 
     async def pending(
@@ -366,34 +366,34 @@ class SqlStore(ABC):
             rows = self._rows(connection, tenant)
             found: list[Suggestion] = []
             total = 0
-            for type_ in sorted(types):  # one type at a time is read in the order of the index
-                total += rows.number("suggestions_listed_count", type=type_.value)
+            for type_ in sorted(types):  # each type is read in index order
+                total += rows.fetch_count("suggestions_listed_count", type=type_.value)
                 if len(found) < limit:
-                    listed = rows.ask(
+                    listed = rows.execute(
                         "suggestions_listed", type=type_.value, limit=limit - len(found)
                     )
                     found += [read_suggestion(row) for row in listed]
             return tuple(found), total
 
-        return await self._scan(scan)
+        return await self.units.scan(scan)
 
     async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         wanted = frozenset(ids)
-        return await self._look(lambda c: self._rows(c, tenant).clusters(wanted))
+        return await self.units.look(lambda c: self._rows(c, tenant).clusters(wanted))
 
     async def decide(
         self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None
     ) -> Suggestion | None:
         def work(connection: Connection) -> Suggestion | None:
             rows = self._rows(connection, tenant)
-            row = rows.one("decide", id=id_, decision=decision.value, moment=iso(moment))
+            row = rows.fetch_one("decide", id=id_, decision=decision.value, moment=iso(moment))
             if row is not None and link is not None:
-                rows.link(link)  # that the two are linked by now is what was wanted
+                rows.add_link(link)  # if they are linked by now, that is fine
             return read_suggestion(row) if row else None
 
-        return await self._commit(work, tenant)
+        return await self.units.commit(work, tenant, LOCK_SECONDS)
 
-    # -- all of a tenant
+    # Whole tenants
 
     async def reindex(self, tenant: Tenant) -> int:
         def work(connection: Connection) -> int:
@@ -404,14 +404,14 @@ class SqlStore(ABC):
             )
             return len(entries)
 
-        return await self._commit(work, tenant, BULK_SECONDS)
+        return await self.units.commit(work, tenant, BULK_SECONDS)
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         def work(connection: Connection) -> int:
-            if self._rows(connection, new).one("entry_of_any") is not None:
+            if self._rows(connection, new).fetch_one("entry_of_any") is not None:
                 raise failure(
                     DUPLICATE_ENTRY,
-                    "The new tenant has entries of its own.",
+                    "The new tenant already has entries.",
                     hint="Choose a name without data.",
                 )
             entries = self._rows(connection, old).entries("entries_all")
@@ -421,13 +421,13 @@ class SqlStore(ABC):
             self._postings.put(connection, partition(new), [document(entry) for entry in entries])
             return len(entries)
 
-        return await self._commit(work, old, BULK_SECONDS)
+        return await self.units.commit(work, old, BULK_SECONDS)
 
     async def counts(self, tenant: Tenant) -> MemoryCounts:
         def scan(connection: Connection) -> MemoryCounts:
             rows = self._rows(connection, tenant)
             groups: tuple[dict[str, int], ...] = ({}, {}, {})
-            for *names, count in rows.ask("count_entries"):
+            for *names, count in rows.execute("count_entries"):
                 for group, name in zip(groups, names, strict=True):
                     group[name] = group.get(name, 0) + count
             return MemoryCounts(
@@ -435,16 +435,16 @@ class SqlStore(ABC):
                 by_type=groups[0],
                 by_project=groups[1],
                 by_status=groups[2],
-                deleted=rows.number("count_deleted"),
-                links=rows.number("count_links"),
-                suggestions={row[0]: row[1] for row in rows.ask("count_suggestions")},
-                accesses=rows.number("count_accesses"),
+                deleted=rows.fetch_count("count_deleted"),
+                links=rows.fetch_count("count_links"),
+                suggestions={row[0]: row[1] for row in rows.execute("count_suggestions")},
+                accesses=rows.fetch_count("count_accesses"),
                 indexed=self._postings.count(connection, partition(tenant)),
             )
 
-        return await self._scan(scan)
+        return await self.units.scan(scan)
 
     async def tenants(self) -> tuple[Tenant, ...]:
-        return await self._scan(
+        return await self.units.scan(
             lambda c: tuple(Tenant(row[0]) for row in c.execute(self._queries["tenants"]))
         )

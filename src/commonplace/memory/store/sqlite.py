@@ -1,6 +1,4 @@
-"""Memory in SQLite: point reads on the caller's thread, scans in the reader pool, changes in the
-writer thread.
-"""
+"""Memory in SQLite."""
 
 from __future__ import annotations
 
@@ -8,8 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.store.relational import LOCK_SECONDS, SqlStore
-from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.memory.store.relational import PostingWriter, RelationalMemoryStore
 from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite.database import Connection, Database
@@ -19,28 +16,32 @@ Result = TypeVar("Result")
 QUERIES = load_queries("commonplace.memory.store", "common.sql", "sqlite.sql")
 
 
-class SqliteMemoryStore(SqlStore):
-    """The `Store` on one machine."""
+class SqliteUnits:
+    """Runs point reads in the caller's thread, scans in the reader pool, changes in the writer."""
 
-    def __init__(self, database: Database, postings: SqlitePostings) -> None:
-        super().__init__(QUERIES, postings)
-        migrate(database, "memory", load_migrations("commonplace.memory", "migrations/sqlite"))
+    def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
+    async def look(self, work: Callable[[Connection], Result]) -> Result:
         return work(self._database.reader())
 
-    async def _scan(self, work: Callable[[Connection], Result]) -> Result:
+    async def scan(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def _commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
+    async def commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
     ) -> Result:
-        """One writer at a time holds the whole database: no tenant needs a lock of its own."""
+        """Run a change; the whole database has one writer, so the tenant needs no lock."""
         return await self._database.write(work, lock_timeout_seconds=seconds)
 
-    async def _count(self, work: Callable[[Connection], Result]) -> Result:
+    async def count(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work)
 
-    def _count_now(self, work: Callable[[Connection], Result]) -> Result:
+    def count_now(self, work: Callable[[Connection], Result]) -> Result:
         return self._database.write_now(work)
+
+
+def open_sqlite_store(database: Database, postings: PostingWriter) -> RelationalMemoryStore:
+    """Return the store on one machine; migrates its tables."""
+    migrate(database, "memory", load_migrations("commonplace.memory", "migrations/sqlite"))
+    return RelationalMemoryStore(SqliteUnits(database), QUERIES, postings)

@@ -1,8 +1,8 @@
-"""`rekall_add`: keep what was learned, told what is similar and what is suggested."""
+"""`rekall_add`: add an entry; the answer names similar entries and suggestions."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,9 +11,10 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.auth import Scope
 from commonplace.memory.errors import ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
 from commonplace.memory.model import Entry, EntryType, MemoryType
+from commonplace.memory.results import AddResult
 from commonplace.memory.service import MemoryService
 from commonplace.memory.text import TITLE_CHARACTERS
-from commonplace.memory.tools.guard import handled
+from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import MemoryTypeName, TypeName
 
 
@@ -60,7 +61,9 @@ class MemoryAddOutput(TypedDict):
 
 
 def add_tool(service: MemoryService) -> Tool:
-    async def handler(context: Context, arguments: MemoryAddInput) -> dict[str, Any]:
+    """Build `rekall_add`."""
+
+    async def handler(context: Context, arguments: MemoryAddInput) -> MemoryAddOutput:
         draft = service.draft(
             EntryType(arguments.type),
             arguments.title,
@@ -72,37 +75,7 @@ def add_tool(service: MemoryService) -> Tool:
             MemoryType(arguments.memory_type),
         )
         added = await service.add(context.auth.tenant, draft, arguments.model_fields_set)
-        output: dict[str, Any] = {
-            "id": added.entry.id,
-            "title": added.entry.title,
-            "type": added.entry.type.value,
-            "created": added.created,
-            "embeddings_calculated": added.embedded,
-            "similar_entries": [
-                {"id": near.entry.id, "title": near.entry.title, "score": round(near.score, 4)}
-                for near in added.similar
-            ],
-            "suggestions_created": added.suggestions,
-        }
-        if added.context_truncated:
-            output["context_truncated"] = True
-        if added.masked:
-            output["secrets_masked"] = list(added.masked)
-        if added.updated:
-            output["updated_fields"] = list(added.updated)
-        if added.retired is not None:
-            output["warnings"] = [_retired(added.retired, added.retired_for, added.entry)]
-        if added.updated:
-            output["hint"] = (
-                "An active entry already says exactly this; the new details were added to it"
-            )
-        elif not added.created:
-            output["hint"] = "An active entry already says exactly this; it was kept as it is"
-        elif added.suggestions:
-            output["hint"] = (
-                "rekall_suggest_links and rekall_suggest_generalize show the suggestions"
-            )
-        return output
+        return _output(added)
 
     return Tool(
         name="rekall_add",
@@ -113,7 +86,7 @@ def add_tool(service: MemoryService) -> Tool:
         "similar entries and suggestions are computed at once. Credentials are never kept.",
         input=MemoryAddInput,
         output=MemoryAddOutput,
-        handler=handled(handler),
+        handler=guarded(handler),
         read_only=False,
         scope=Scope.WRITE,
         field_codes={"type": INVALID_ENTRY_TYPE},
@@ -122,16 +95,51 @@ def add_tool(service: MemoryService) -> Tool:
     )
 
 
-def _retired(retired: Entry, successor: Entry | None, entry: Entry) -> str:
-    """Say that a new entry repeats one that was retired, and how to retire it again."""
+def _output(added: AddResult) -> MemoryAddOutput:
+    output: MemoryAddOutput = {
+        "id": added.entry.id,
+        "title": added.entry.title,
+        "type": added.entry.type.value,
+        "created": added.created,
+        "embeddings_calculated": added.embedded,
+        "similar_entries": [
+            {"id": near.entry.id, "title": near.entry.title, "score": round(near.score, 4)}
+            for near in added.similar
+        ],
+        "suggestions_created": added.suggestions,
+    }
+    if added.context_truncated:
+        output["context_truncated"] = True
+    if added.masked:
+        output["secrets_masked"] = list(added.masked)
+    if added.updated:
+        output["updated_fields"] = list(added.updated)
+    if added.retired is not None:
+        output["warnings"] = [_retired_warning(added.retired, added.retired_for, added.entry)]
+    if hint := _hint(added):
+        output["hint"] = hint
+    return output
+
+
+def _hint(added: AddResult) -> str:
+    if added.updated:
+        return "An active entry has exactly this text; the new details were added to it"
+    if not added.created:
+        return "An active entry has exactly this text; it was left as it is"
+    if added.suggestions:
+        return "See the suggestions with rekall_suggest_links and rekall_suggest_generalize"
+    return ""
+
+
+def _retired_warning(retired: Entry, successor: Entry | None, entry: Entry) -> str:
+    """Say that a new entry repeats a retired one, and how to retire it again."""
     if successor is None:
         return (
-            f"Entry {retired.id} said exactly this and is obsolete. If it is still wrong, retire "
-            f"the new one: "
-            f"memory_update(id={entry.id}, status=obsolete)"
+            f"Entry {retired.id} has exactly this text and is obsolete. If it is still wrong, "
+            f"retire the new one: memory_update(id={entry.id}, status=obsolete)"
         )
     return (
-        f"Entry {retired.id} said exactly this and was superseded by {successor.id} "
+        f"Entry {retired.id} has exactly this text and was superseded by {successor.id} "
         f"({successor.title}). If that still holds: "
         f"rekall_link(source_id={successor.id}, target_id={entry.id}, relation_type=supersedes)"
     )

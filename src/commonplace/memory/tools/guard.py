@@ -1,12 +1,10 @@
-"""Turns a defect in memory into the contract's INTERNAL_ERROR; every handler of this toolset
-goes through it.
-"""
+"""Report defects in memory as INTERNAL_ERROR, as contract 004 requires."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TypeVar
 
 from commonplace.dispatch.tool import Context
 from commonplace.kernel.errors import CommonplaceError
@@ -15,20 +13,24 @@ from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.memory")
 
-Work = Callable[[Context, Any], Awaitable[dict[str, Any]]]
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
-def handled(work: Work) -> Work:
-    async def handler(context: Context, arguments: Any) -> dict[str, Any]:
+def guarded(
+    handler: Callable[[Context, Input], Awaitable[Output]],
+) -> Callable[[Context, Input], Awaitable[Output]]:
+    """Wrap a handler; every handler of this toolset that does I/O goes through it."""
+
+    async def guard(context: Context, arguments: Input) -> Output:
         try:
-            return await work(context, arguments)
+            return await handler(context, arguments)
         except (CommonplaceError, TimeoutError):
             raise
-        except (
-            Exception
-        ) as error:  # contract 004 names this code; the pipeline's own would be INTERNAL
+        # The contract names a code for defects; the pipeline's own would be INTERNAL.
+        except Exception as error:
             explained = explain(error)
-            if explained is not None:  # the disk's or the database's doing
+            if explained is not None:  # the disk or the database failed
                 raise explained from error
             log.error("memory failed (trace %s)", context.trace_id, exc_info=error)
             raise failure(
@@ -38,4 +40,4 @@ def handled(work: Work) -> Work:
                 trace_id=context.trace_id,
             ) from error
 
-    return handler
+    return guard

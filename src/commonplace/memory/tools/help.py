@@ -23,7 +23,9 @@ class MemoryHelpOutput(TypedDict):
 
 
 def help_tool(language: Language) -> Tool:
-    def handler(_: Context, arguments: MemoryHelpInput) -> dict[str, object]:
+    """Build `rekall_help`."""
+
+    def handler(_: Context, arguments: MemoryHelpInput) -> MemoryHelpOutput:
         return {"guide": guide(arguments.topic, language), "topics_available": list(TOPICS)}
 
     return Tool(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 import orjson
 from pydantic import Field
@@ -14,14 +14,14 @@ from commonplace.memory.errors import EMBEDDINGS_DISABLED, INVALID_ENTRY_TYPE, M
 from commonplace.memory.model import WEAK_SCORE, EntryFilter, EntryType
 from commonplace.memory.results import EntryHit, SearchAnswer
 from commonplace.memory.service import MemoryService
-from commonplace.memory.tools.guard import handled
+from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
 from commonplace.search.lexical.text import query_terms, snippet
 
-SNIPPET_CHARACTERS = (
-    90  # the contract says about 100; a little less keeps compact results at a fifth of the entries
-)
+# The contract says about 100; fewer keep compact results at a fifth of the whole entries.
+SNIPPET_CHARACTERS = 90
 
+QUERY_CHARACTERS = 4_000
 HINT = "Use rekall_show(id) for full content and links"
 
 
@@ -78,7 +78,9 @@ class MemorySearchOutput(TypedDict):
 
 
 def search_tool(service: MemoryService) -> Tool:
-    async def handler(context: Context, arguments: MemorySearchInput) -> dict[str, Any]:
+    """Build `rekall_search`."""
+
+    async def handler(context: Context, arguments: MemorySearchInput) -> MemorySearchOutput:
         wanted = EntryFilter(
             type=EntryType(arguments.type) if arguments.type else None, project=arguments.project
         )
@@ -88,10 +90,10 @@ def search_tool(service: MemoryService) -> Tool:
             arguments.context or "",
             wanted,
             arguments.limit,
-            need_meaning=arguments.mode == "meaning",
+            require_embeddings=arguments.mode == "meaning",
         )
-        terms = query_terms(arguments.query[:4000])
-        results = [_result(hit, terms, arguments.why) for hit in answer.hits]
+        terms = query_terms(arguments.query[:QUERY_CHARACTERS])
+        results = [search_result(hit, terms, arguments.why) for hit in answer.hits]
         results, tokens, left_out = within_budget(results, arguments.max_tokens)
         return {
             "query": arguments.query,
@@ -111,7 +113,7 @@ def search_tool(service: MemoryService) -> Tool:
         "results (id, title, score, snippet); open one with rekall_show(id).",
         input=MemorySearchInput,
         output=MemorySearchOutput,
-        handler=handled(handler),
+        handler=guarded(handler),
         field_codes={"type": INVALID_ENTRY_TYPE},
         errors=(INVALID_ENTRY_TYPE, EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE),
         redact=frozenset({"context"}),
@@ -119,32 +121,28 @@ def search_tool(service: MemoryService) -> Tool:
 
 
 def within_budget(
-    results: list[dict[str, Any]], max_tokens: int | None
-) -> tuple[list[dict[str, Any]], int, int]:
-    """As many results from the top as the budget holds, their tokens, and how many were left
-    out.
-    """
-    kept: list[dict[str, Any]] = []
+    results: list[SearchResult], max_tokens: int | None
+) -> tuple[list[SearchResult], int, int]:
+    """Return the first results that fit the budget, their tokens, and how many were left out."""
+    kept: list[SearchResult] = []
     tokens = 0
     for result in results:
         cost = count_tokens(orjson.dumps(result).decode())
         if max_tokens is not None and tokens + cost > max_tokens:
             if kept:
                 break
-            result = {
-                **result,
-                "snippet": "",
-                "tags": [],
-            }  # the best one always comes, if need be without its extras
+            # The best result always comes, without its extras if need be.
+            result = {**result, "snippet": "", "tags": []}
             cost = count_tokens(orjson.dumps(result).decode())
         kept.append(result)
         tokens += cost
     return kept, tokens, len(results) - len(kept)
 
 
-def _result(hit: EntryHit, terms: list[str], why: bool) -> dict[str, Any]:
+def search_result(hit: EntryHit, terms: list[str], why: bool) -> SearchResult:
+    """Return a hit in its compact form."""
     entry = hit.entry
-    result: dict[str, Any] = {
+    result: SearchResult = {
         "id": entry.id,
         "type": entry.type.value,
         "title": entry.title,
@@ -171,7 +169,7 @@ def _result(hit: EntryHit, terms: list[str], why: bool) -> dict[str, Any]:
 def _hint(answer: SearchAnswer, left_out: int) -> str:
     if not answer.hits:
         hint = (
-            "Nothing found. Try other words, drop the filters, or keep what you learn with "
+            "Nothing found. Try other words, drop the filters, or add what you learn with "
             "rekall_add"
         )
     elif answer.hits[0].score < WEAK_SCORE:
@@ -181,5 +179,5 @@ def _hint(answer: SearchAnswer, left_out: int) -> str:
     if left_out:
         hint += f". {left_out} more did not fit max_tokens"
     if answer.model_loading:
-        hint += ". The embedding model is loading: this answer is by words only"
+        hint += ". The embedding model is loading: this answer used words only"
     return hint

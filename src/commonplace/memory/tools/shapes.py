@@ -1,8 +1,8 @@
-"""Output shapes that several tools of memory share, and how values become them."""
+"""Wire shapes that several tools of memory share."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
@@ -10,15 +10,13 @@ from typing_extensions import TypedDict
 from commonplace.kernel.clock import iso
 from commonplace.memory.model import Entry
 
-# Closed sets of the contract as inputs name them; the model's enums have the same values, which a
-# test holds.
+# Closed sets of the contract; a test compares them with the enums of the model.
 TypeName = Literal["bug", "pattern", "decision", "pitfall", "config", "reference"]
 RelationName = Literal["related", "supersedes", "derived_from", "contradicts"]
 MemoryTypeName = Literal["episodic", "semantic"]
 StatusName = Literal["active", "obsolete"]
 
-
-Moment = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+DateTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 class EntryRef(TypedDict):
@@ -37,17 +35,19 @@ class EntrySummary(TypedDict):
     confidence: int
     status: str
     memory_type: str
-    created_at: Moment
-    updated_at: Moment
+    created_at: DateTime
+    updated_at: DateTime
     superseded_by: NotRequired[str]
 
 
-def entry_ref(entry: Entry) -> dict[str, Any]:
+def entry_ref(entry: Entry) -> EntryRef:
+    """Return the id and title of an entry."""
     return {"id": entry.id, "title": entry.title}
 
 
-def summary(entry: Entry) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def summary(entry: Entry) -> EntrySummary:
+    """Return everything of an entry but its text."""
+    output: EntrySummary = {
         "id": entry.id,
         "type": entry.type.value,
         "title": entry.title,
@@ -60,5 +60,5 @@ def summary(entry: Entry) -> dict[str, Any]:
         "updated_at": iso(entry.updated_at),
     }
     if entry.superseded_by:
-        shown["superseded_by"] = entry.superseded_by
-    return shown
+        output["superseded_by"] = entry.superseded_by
+    return output

@@ -1,6 +1,4 @@
-"""What `doctor` says of memory: what there is, whether all of it can be found, by words and by
-meaning, and what waits for a decision.
-"""
+"""Check memory for `doctor`: what is stored, whether it can be found, and what is pending."""
 
 from __future__ import annotations
 
@@ -8,11 +6,11 @@ from commonplace.memory.retrieval.protocol import EntryIndex
 from commonplace.memory.store.protocol import MemoryStore
 
 MODEL_SECONDS = 5.0
-MANY_PENDING = 200  # suggestions nobody looks at
+MANY_PENDING = 200  # suggestions
 
 
 async def examine(store: MemoryStore, index: EntryIndex) -> list[dict[str, str]]:
-    """Over all tenants. Name, status, finding and fix of each check."""
+    """Return the name, status, finding and fix of each check, over all tenants."""
     entries = deleted = links = indexed = pending = 0
     tenants = await store.tenants()
     for tenant in tenants:
@@ -22,59 +20,32 @@ async def examine(store: MemoryStore, index: EntryIndex) -> list[dict[str, str]]
         links += counts.links
         indexed += counts.indexed
         pending += counts.suggestions.get("pending", 0)
-    whose = f" of {len(tenants)} tenants" if len(tenants) > 1 else ""
-    checks = [
-        _check(
-            "memory",
-            "ok",
-            f"{entries} entries{whose}, {deleted} deleted, {links} links, {pending} suggestions "
-            f"pending",
-        )
-    ]
+    owners = f" of {len(tenants)} tenants" if len(tenants) > 1 else ""
+    finding = f"{entries} entries{owners}, {deleted} deleted, {links} links, {pending} suggestions"
+    checks = [_check("memory", "ok", f"{finding} pending")]
     if pending > MANY_PENDING:
-        checks.append(
-            _check(
-                "memory",
-                "note",
-                f"{pending} suggestions wait for a decision",
-                "commonplace memory suggest lists them.",
-            )
-        )
+        finding = f"{pending} suggestions are waiting for a decision"
+        fix = "Review them with: commonplace memory suggest"
+        checks.append(_check("memory", "note", finding, fix))
     if indexed != entries:
-        checks.append(
-            _check(
-                "memory index",
-                "fail",
-                f"{indexed} of {entries} entries can be found by their words",
-                "commonplace memory reindex",
-            )
-        )
-    checks.append(await _vectors(store, index, entries))
+        finding = f"{indexed} of {entries} entries can be found by their words"
+        checks.append(_check("memory index", "fail", finding, "commonplace memory reindex"))
+    checks.append(await _check_vectors(store, index, entries))
     return checks
 
 
-async def _vectors(store: MemoryStore, index: EntryIndex, entries: int) -> dict[str, str]:
-    absent = await index.prepare(MODEL_SECONDS)
-    if absent:
-        return _check(
-            "memory vectors",
-            "note",
-            f"search is by words only: {absent}",
-            "commonplace models check",
-        )
-    missing = sum(
-        [
-            len(await index.missing(tenant, await store.everything(tenant)))
-            for tenant in await store.tenants()
-        ]
-    )
+async def _check_vectors(store: MemoryStore, index: EntryIndex, entries: int) -> dict[str, str]:
+    unavailable = await index.prepare(MODEL_SECONDS)
+    if unavailable:
+        finding = f"search uses words only: {unavailable}"
+        return _check("memory vectors", "note", finding, "commonplace models check")
+    missing = 0
+    for tenant in await store.tenants():
+        missing += len(await index.missing(tenant, await store.everything(tenant)))
     finding = f"{entries - missing} of {entries} entries can be found by meaning"
-    return _check(
-        "memory vectors",
-        "warn" if missing else "ok",
-        finding,
-        "commonplace memory embed" if missing else "",
-    )
+    if missing:
+        return _check("memory vectors", "warn", finding, "commonplace memory embed")
+    return _check("memory vectors", "ok", finding)
 
 
 def _check(name: str, status: str, finding: str, fix: str = "") -> dict[str, str]:

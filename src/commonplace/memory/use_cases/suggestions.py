@@ -1,10 +1,11 @@
-"""Suggestions from birth to decision: proposed when an entry comes, decided once, and never
-proposed again after a rejection.
+"""Propose links, contradictions and generalisations when entries come or change.
+
+A rejected suggestion is never proposed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.kernel.auth import Tenant
@@ -13,13 +14,15 @@ from commonplace.memory.engine.suggest import (
     Neighbour,
     Proposal,
     SettledPairs,
+    SimilarityCandidate,
     Thresholds,
+    nearest,
     propose_cluster,
     propose_pairs,
 )
-from commonplace.memory.errors import SUGGESTION_NOT_FOUND, failure
 from commonplace.memory.model import (
-    Decision,
+    CLUSTER_TYPES,
+    PAIR_TYPES,
     Entry,
     Link,
     MemoryType,
@@ -27,26 +30,50 @@ from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
 )
+from commonplace.memory.retrieval.protocol import EntryIndex
 from commonplace.memory.store.protocol import MemoryStore
-from commonplace.memory.ulid import Ulids, read_prefix
+from commonplace.memory.ulid import Ulids
 
-PAIRS = (SuggestionType.CONTRADICTION, SuggestionType.LINK)
-CLUSTERS = (SuggestionType.GENERALIZE,)
+NEIGHBOURS_READ = 10
 
 
 class Suggestions:
-    """What is proposed about entries, and what people and agents made of it."""
+    """Keeps the suggestions about entries in step with the entries."""
 
     def __init__(
-        self, store: MemoryStore, ulids: Ulids, clock: Clock, thresholds: Thresholds
+        self,
+        store: MemoryStore,
+        index: EntryIndex,
+        ulids: Ulids,
+        clock: Clock,
+        thresholds: Thresholds,
     ) -> None:
         self._store = store
+        self._index = index
         self._ulids = ulids
         self._clock = clock
         self._thresholds = thresholds
 
+    async def neighbours(
+        self, tenant: Tenant, entry: Entry, also: Sequence[Entry] = ()
+    ) -> list[Neighbour]:
+        """Return similar entries, and those in `also`, nearest first.
+
+        Similarity is the cosine of vectors where the entry has one, else of words.
+        """
+        similar = await self._index.similar(tenant, entry, NEIGHBOURS_READ, also)
+        if not similar.matches:
+            return []
+        entries = await self._store.get_all(tenant, [match.entry_id for match in similar.matches])
+        candidates = [
+            SimilarityCandidate(entries[match.entry_id], match.semantic, match.words)
+            for match in similar.matches
+            if match.entry_id in entries
+        ]
+        return nearest(entry, candidates, similar.rarity, self._thresholds.least)
+
     async def propose(self, tenant: Tenant, entry: Entry, neighbours: Sequence[Neighbour]) -> int:
-        """Keep what the neighbours of an entry suggest; returns how many suggestions are new."""
+        """Save what the neighbours of an entry suggest; returns how many suggestions are new."""
         near = self._near_enough(neighbours)
         if not near:
             return 0
@@ -54,76 +81,80 @@ class Suggestions:
         linked = frozenset(end for link in links if entry.id in link.ends for end in link.ends)
         proposals = propose_pairs(entry, near, SettledPairs(linked, linked), self._thresholds)
         proposals += await self._cluster(tenant, entry, near, links)
-        return (
-            await self._store.add_suggestions(tenant, self._suggestions(proposals))
-            if proposals
-            else 0
-        )
+        if not proposals:
+            return 0
+        return await self._store.add_suggestions(tenant, self._suggestions(proposals))
 
-    async def about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
-        """Return the pending suggestions that name an entry."""
-        return await self._store.suggestions_about(tenant, entry_id)
+    async def propose_for(self, tenant: Tenant, entry: Entry) -> int:
+        """Look for neighbours of an entry and save what they suggest; returns how many are new."""
+        return await self.propose(tenant, entry, await self.neighbours(tenant, entry))
 
-    async def reexamine(
+    async def review(self, tenant: Tenant, entry: Entry) -> int:
+        """Judge the pending suggestions about a changed entry again, and propose new ones.
+
+        A suggestion that still holds keeps its id; one that no longer holds is withdrawn.
+        Returns how many suggestions are new.
+        """
+        pending = await self._store.suggestions_about(tenant, entry.id)
+        partner_ids = {id_ for suggestion in pending for id_ in suggestion.entry_ids} - {entry.id}
+        partners = await self._store.get_all(tenant, partner_ids)
+        near = self._near_enough(await self.neighbours(tenant, entry, tuple(partners.values())))
+        present = partners.keys() | {entry.id}
+        pending = tuple(s for s in pending if present >= {*s.entry_ids})
+        links = await self._links(tenant, entry, near)
+        count = await self._review_pairs(tenant, entry, near, pending, links)
+        clusters = self._suggestions(await self._cluster(tenant, entry, near, links))
+        return count + (await self._store.add_suggestions(tenant, clusters) if clusters else 0)
+
+    async def _review_pairs(
         self,
         tenant: Tenant,
         entry: Entry,
-        neighbours: Sequence[Neighbour],
-        before: Sequence[Suggestion],
+        near: Sequence[Neighbour],
+        pending: Sequence[Suggestion],
+        links: Sequence[Link],
     ) -> int:
-        """Judge the pending suggestions about an entry again after it changed, and propose what
-        is new.
-
-        `neighbours` include every entry that a suggestion of `before` names. A suggestion that
-        still holds keeps its id; what no longer holds is withdrawn. Returns how many suggestions
-        are new.
-        """
-        near = self._near_enough(neighbours)
-        pairs = {
-            _other(suggestion, entry): suggestion
-            for suggestion in before
-            if suggestion.type in PAIRS
+        pairs = {_partner(s, entry): s for s in pending if s.type in PAIR_TYPES}
+        settled = _settled(entry, links, frozenset(pairs))
+        proposals = {
+            proposal.entry_ids[1]: proposal
+            for proposal in propose_pairs(entry, near, settled, self._thresholds)
         }
-        links = await self._links(tenant, entry, near)
-        ends = [
-            (link.relation, end) for link in links if entry.id in link.ends for end in link.ends
+        withdrawn = [pair for id_, pair in pairs.items() if id_ not in proposals]
+        withdrawn += [
+            suggestion
+            for suggestion in pending
+            if suggestion.type in CLUSTER_TYPES
+            and not self._holds_together(suggestion, entry, near)
         ]
-        opposed = frozenset(
-            end
-            for relation, end in ends
-            if relation in (RelationType.CONTRADICTS, RelationType.SUPERSEDES)
+        revised = self._revised(pairs, proposals)
+        added = self._suggestions([p for id_, p in proposals.items() if id_ not in pairs])
+        if not (added or revised or withdrawn):
+            return 0
+        return await self._store.add_suggestions(
+            tenant, added, revised=revised, withdrawn=withdrawn
         )
-        settled = SettledPairs(frozenset(end for _, end in ends), opposed, frozenset(pairs))
-        proposals = propose_pairs(entry, near, settled, self._thresholds)
-        found = {proposal.entry_ids[1]: proposal for proposal in proposals}
+
+    def _revised(
+        self, pairs: Mapping[str, Suggestion], proposals: Mapping[str, Proposal]
+    ) -> list[Suggestion]:
+        """Return the pending pairs whose type, score or reason changed."""
         moment = self._clock()
         revised = []
-        for id_, suggestion in pairs.items():
-            if (proposal := found.get(id_)) is not None and _judgement(proposal) != _judgement(
-                suggestion
-            ):
-                created = suggestion.created_at if proposal.type is suggestion.type else moment
-                revised.append(
-                    replace(
-                        suggestion,
-                        type=proposal.type,
-                        score=proposal.score,
-                        reason=proposal.reason,
-                        created_at=created,
-                    )
+        for id_, pair in pairs.items():
+            proposal = proposals.get(id_)
+            if proposal is None or _judgement(proposal) == _judgement(pair):
+                continue
+            revised.append(
+                replace(
+                    pair,
+                    type=proposal.type,
+                    score=proposal.score,
+                    reason=proposal.reason,
+                    created_at=pair.created_at if proposal.type is pair.type else moment,
                 )
-        withdrawn = [suggestion for id_, suggestion in pairs.items() if id_ not in found]
-        withdrawn += [
-            s for s in before if s.type in CLUSTERS and not self._holds_together(s, entry, near)
-        ]
-        added = self._suggestions([proposal for id_, proposal in found.items() if id_ not in pairs])
-        count = 0
-        if added or revised or withdrawn:
-            count = await self._store.add_suggestions(
-                tenant, added, revised=revised, withdrawn=withdrawn
             )
-        clusters = self._suggestions(await self._cluster(tenant, entry, near, links))
-        return count + (await self._store.add_suggestions(tenant, clusters) if clusters else 0)
+        return revised
 
     def _near_enough(self, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
         return [neighbour for neighbour in neighbours if neighbour.score >= self._thresholds.least]
@@ -131,9 +162,7 @@ class Suggestions:
     async def _links(
         self, tenant: Tenant, entry: Entry, near: Sequence[Neighbour]
     ) -> tuple[Link, ...]:
-        return await self._store.links_among(
-            tenant, [entry.id, *(neighbour.entry.id for neighbour in near)]
-        )
+        return await self._store.links_among(tenant, [entry.id, *(n.entry.id for n in near)])
 
     async def _cluster(
         self, tenant: Tenant, entry: Entry, near: Sequence[Neighbour], links: Sequence[Link]
@@ -147,14 +176,12 @@ class Suggestions:
         generalized = frozenset(
             link.target_id for link in links if link.relation is RelationType.DERIVED_FROM
         )
-        known = await self._store.clusters_with(
-            tenant, [entry.id, *(neighbour.entry.id for neighbour in near)]
-        )
+        known = await self._store.clusters_with(tenant, [entry.id, *(n.entry.id for n in near)])
         cluster = propose_cluster(entry, near, generalized, known, self._thresholds)
         return [cluster] if cluster is not None else []
 
     def _holds_together(self, cluster: Suggestion, entry: Entry, near: Sequence[Neighbour]) -> bool:
-        """Whether an entry is still as near as clusters need to half of the other members.
+        """Say whether an entry is still near enough to half of the other members of a cluster.
 
         A cluster is built around one of its members, so the others need not be near to each other.
         """
@@ -173,91 +200,21 @@ class Suggestions:
             for p in proposals
         ]
 
-    async def pending(
-        self, tenant: Tenant, types: Sequence[SuggestionType], limit: int
-    ) -> tuple[tuple[Suggestion, ...], int, dict[str, Entry]]:
-        """Undecided suggestions, best first, how many there are, and the entries they speak of."""
-        found, total = await self._store.pending(tenant, types, limit)
-        entries = await self._store.get_all(
-            tenant, {id_ for suggestion in found for id_ in suggestion.entry_ids}
-        )
-        return found, total, entries
 
-    async def accept(self, tenant: Tenant, reference: str) -> tuple[Suggestion, Link | None]:
-        """A pair becomes a link; a cluster stays for `generalize`, which its caller is told to
-        run.
-        """
-        suggestion = await self._undecided(tenant, reference)
-        gone = (
-            set(suggestion.entry_ids)
-            - (await self._store.get_all(tenant, suggestion.entry_ids)).keys()
-        )
-        if gone:
-            raise failure(
-                SUGGESTION_NOT_FOUND,
-                f"Suggestion '{suggestion.id}' is about entries that were deleted: "
-                f"{', '.join(sorted(gone))}",
-                hint="memory_delete with restore=true brings an entry back; "
-                "rekall_reject_suggestion settles the suggestion.",
-            )
-        moment = self._clock()
-        link = None
-        if suggestion.type is not SuggestionType.GENERALIZE:
-            relation = (
-                RelationType.CONTRADICTS
-                if suggestion.type is SuggestionType.CONTRADICTION
-                else RelationType.RELATED
-            )
-            link = Link(
-                self._ulids.next(moment),
-                suggestion.entry_ids[0],
-                suggestion.entry_ids[1],
-                relation,
-                moment,
-            )
-        return await self._decide(tenant, suggestion, Decision.ACCEPTED, link), link
-
-    async def reject(self, tenant: Tenant, reference: str) -> Suggestion:
-        return await self._decide(
-            tenant, await self._undecided(tenant, reference), Decision.REJECTED, None
-        )
-
-    async def _undecided(self, tenant: Tenant, reference: str) -> Suggestion:
-        suggestion = await self._store.suggestion(
-            tenant, read_prefix(reference) or reference.strip()[:64]
-        )
-        if suggestion is None:
-            raise failure(
-                SUGGESTION_NOT_FOUND,
-                f"Suggestion with ID '{reference.strip()[:64]}' not found",
-                hint="rekall_suggest_links and rekall_suggest_generalize list what is pending.",
-            )
-        if suggestion.decision is not Decision.PENDING:
-            raise _decided(suggestion)
-        return suggestion
-
-    async def _decide(
-        self, tenant: Tenant, suggestion: Suggestion, decision: Decision, link: Link | None
-    ) -> Suggestion:
-        settled = await self._store.decide(tenant, suggestion.id, decision, self._clock(), link)
-        if settled is None:  # somebody was faster
-            raise _decided(await self._store.suggestion(tenant, suggestion.id) or suggestion)
-        return settled
+def _settled(entry: Entry, links: Sequence[Link], suggested: frozenset[str]) -> SettledPairs:
+    ends = [(link.relation, end) for link in links if entry.id in link.ends for end in link.ends]
+    opposing = (RelationType.CONTRADICTS, RelationType.SUPERSEDES)
+    return SettledPairs(
+        frozenset(end for _, end in ends),
+        frozenset(end for relation, end in ends if relation in opposing),
+        suggested,
+    )
 
 
-def _other(pair: Suggestion, entry: Entry) -> str:
-    """The id of the entry that a pair names beside this one."""
+def _partner(pair: Suggestion, entry: Entry) -> str:
+    """Return the id of the other entry of a pair."""
     return next(id_ for id_ in pair.entry_ids if id_ != entry.id)
 
 
 def _judgement(judged: Proposal | Suggestion) -> tuple[SuggestionType, float, str]:
     return judged.type, judged.score, judged.reason
-
-
-def _decided(suggestion: Suggestion) -> Exception:
-    return failure(
-        SUGGESTION_NOT_FOUND,
-        f"Suggestion '{suggestion.id}' was {suggestion.decision} already",
-        hint="A decision is final.",
-        status=suggestion.decision.value,
-    )

@@ -1,19 +1,18 @@
-"""Moving memory in and out: which format a file has, reading it whole before anything is
-written, writing beside and renaming.
-"""
+"""Import memory from other programs, and export it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import Clock
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
@@ -32,9 +31,13 @@ from commonplace.memory.formats.rekall import (
     read_database,
     write_archive,
 )
-from commonplace.memory.service import MemoryService
+from commonplace.memory.model import Entry, SecretHandling
+from commonplace.memory.store.protocol import MemoryStore
+from commonplace.memory.use_cases.drafting import screen_entry
+from commonplace.memory.use_cases.suggestions import Suggestions
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]  # stage, done, total
+PROGRESS_ENTRIES = 500  # entries between two reports
 
 
 class ImportFormat(StrEnum):
@@ -63,6 +66,17 @@ _READERS: dict[ImportFormat, Callable[[Path, EntryBuilder], Batch]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How to import; the format is detected unless it is given."""
+
+    format: ImportFormat | None = None
+    project: str | None = None  # for records that name none
+    dry_run: bool = False
+    suggest: bool = False  # also look for links among the imported entries
+    progress: Progress = lambda stage, done, total: None
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """What an import did, or would do."""
 
@@ -79,27 +93,25 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
+    """What an export wrote."""
+
     format: ExportFormat
     path: Path
     entries: int
     links: int
 
 
-def silent(stage: str, done: int, total: int) -> None:
-    """Progress nobody watches."""
-
-
-def detect(path: Path) -> ImportFormat:
-    """By what is in it; the name only decides between kinds of JSON."""
+def detect_format(path: Path) -> ImportFormat:
+    """Tell the format by the content; the name only decides between kinds of JSON."""
     if path.is_dir():
         return ImportFormat.BASIC_MEMORY
     try:
         with path.open("rb") as stream:
             start = stream.read(len(SQLITE_MAGIC))
-    except OSError as missing:
+    except OSError as error:
         raise failure(
-            INVALID_IMPORT, f"{path} cannot be read: {missing.strerror or missing}."
-        ) from missing
+            INVALID_IMPORT, f"{path} cannot be read: {error.strerror or error}."
+        ) from error
     if start == SQLITE_MAGIC:
         return ImportFormat.REKALL_DATABASE
     if start.startswith(b"PK"):
@@ -112,109 +124,131 @@ def detect(path: Path) -> ImportFormat:
         return ImportFormat.SERVER_MEMORY if graph or path.suffix != ".json" else ImportFormat.MEM0
     raise failure(
         INVALID_IMPORT,
-        f"{path.name} is of no known format.",
+        f"The format of {path.name} was not recognised.",
         hint=f"Name it with --format: {', '.join(ImportFormat)}.",
     )
 
 
-async def import_into(
-    service: MemoryService,
-    tenant: Tenant,
-    path: Path,
-    *,
-    format_: ImportFormat | None = None,
-    project: str | None = None,
-    dry_run: bool = False,
-    suggest: bool = False,
-    progress: Progress = silent,
-) -> Imported:
-    """All of it in one transaction, or nothing.
+class Importer:
+    """Reads a file whole, then writes all of it in one transaction or nothing."""
 
-    Entries that are here already are left as they are.
-    """
-    chosen = format_ or detect(path)
-    progress("read", 0, 1)
-    maker = EntryBuilder(service.new_id, service.now(), project)
-    parcel = await asyncio.to_thread(_READERS[chosen], path, maker)
-    progress("read", 1, 1)
-    entries = []
-    for number, entry in enumerate(parcel.entries, start=1):
-        try:
-            entries.append(service.without_secrets(entry))
-        except CommonplaceError as refused:
-            parcel.problems.append(f"{entry.title[:60]!r}: {refused.message}")
-        if number % 500 == 0 or number == len(parcel.entries):
-            progress("check", number, len(parcel.entries))
-    progress("write", 0, len(entries))
-    added = await service.store.add_all(
-        tenant, entries, parcel.links, parcel.usage, told=parcel.told, dry_run=dry_run
-    )
-    progress("write", len(entries), len(entries))
-    suggestions = 0
-    if suggest and not dry_run:
-        suggestions = await service.suggest_for(
-            tenant, [entry for entry in entries if entry.id not in added.known], progress
+    def __init__(
+        self,
+        store: MemoryStore,
+        suggestions: Suggestions,
+        secrets: SecretHandling,
+        new_id: Callable[[], str],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._suggestions = suggestions
+        self._secrets = secrets
+        self._new_id = new_id
+        self._clock = clock
+
+    async def run(
+        self, tenant: Tenant, path: Path, options: ImportOptions | None = None
+    ) -> Imported:
+        """Import a file or folder; entries that exist are left as they are."""
+        options = options or ImportOptions()
+        chosen = options.format or detect_format(path)
+        batch = await self._read(path, chosen, options)
+        entries = self._screen(batch, options.progress)
+        options.progress("write", 0, len(entries))
+        added = await self._store.add_all(
+            tenant,
+            entries,
+            batch.links,
+            batch.usage,
+            with_status=batch.with_status,
+            dry_run=options.dry_run,
         )
-    hidden = sum(
-        bool(count_hidden((entry.title, entry.content, entry.context, entry.tags)))
-        for entry in entries
-    )
-    problems = tuple(parcel.problems)
-    return Imported(
-        chosen,
-        len(parcel.entries),
-        added.entries,
-        added.links,
-        len(added.known),
-        problems,
-        suggestions,
-        dry_run,
-        hidden,
-    )
+        options.progress("write", len(entries), len(entries))
+        suggestions = 0
+        if options.suggest and not options.dry_run:
+            new = [entry for entry in entries if entry.id not in added.known]
+            suggestions = await self._suggest(tenant, new, options.progress)
+        return Imported(
+            chosen,
+            len(batch.entries),
+            added.entries,
+            added.links,
+            len(added.known),
+            tuple(batch.problems),
+            suggestions,
+            options.dry_run,
+            sum(map(_has_hidden_characters, entries)),
+        )
+
+    async def _read(self, path: Path, format_: ImportFormat, options: ImportOptions) -> Batch:
+        options.progress("read", 0, 1)
+        builder = EntryBuilder(self._new_id, self._clock(), options.project)
+        batch = await asyncio.to_thread(_READERS[format_], path, builder)
+        options.progress("read", 1, 1)
+        return batch
+
+    def _screen(self, batch: Batch, progress: Progress) -> list[Entry]:
+        """Return the entries without secrets; refused ones are added to the problems."""
+        entries = []
+        for number, entry in enumerate(batch.entries, start=1):
+            try:
+                entries.append(screen_entry(entry, self._secrets))
+            except CommonplaceError as error:
+                batch.problems.append(f"{entry.title[:60]!r}: {error.message}")
+            if number % PROGRESS_ENTRIES == 0 or number == len(batch.entries):
+                progress("check", number, len(batch.entries))
+        return entries
+
+    async def _suggest(self, tenant: Tenant, entries: Sequence[Entry], progress: Progress) -> int:
+        count = 0
+        for number, entry in enumerate(entries, start=1):
+            count += await self._suggestions.propose_for(tenant, entry)
+            progress("suggest", number, len(entries))
+        return count
 
 
-async def export_from(
-    service: MemoryService,
+def _has_hidden_characters(entry: Entry) -> bool:
+    return bool(count_hidden((entry.title, entry.content, entry.context, entry.tags)))
+
+
+async def export_entries(
+    store: MemoryStore,
     tenant: Tenant,
     path: Path,
     format_: ExportFormat,
     *,
+    now: datetime,
     force: bool = False,
 ) -> Exported:
-    """A snapshot of everything that is not deleted.
+    """Write a snapshot of everything that is not deleted.
 
-    Written beside its place and renamed, so a half export never appears.
+    It is written beside its place and renamed, so that a partial export never appears.
     """
-    entries = await service.store.everything(tenant)
-    here = {entry.id for entry in entries}
-    links = [
-        link
-        for link in await service.store.all_links(tenant)
-        if link.source_id in here and link.target_id in here
-    ]
-    usage = await service.store.usage(tenant, here)
-    parcel = Batch(list(entries), links, usage)
-    await asyncio.to_thread(_write, parcel, path, format_, service.now(), force)
+    entries = await store.everything(tenant)
+    ids = {entry.id for entry in entries}
+    links = [link for link in await store.all_links(tenant) if ids >= {*link.ends}]
+    batch = Batch(list(entries), links, await store.usage(tenant, ids))
+    await asyncio.to_thread(_write, batch, path, format_, now, force)
     return Exported(format_, path, len(entries), len(links))
 
 
-def _write(parcel: Batch, path: Path, format_: ExportFormat, now: datetime, force: bool) -> None:
+def _write(batch: Batch, path: Path, format_: ExportFormat, now: datetime, force: bool) -> None:
     if path.exists() and not (force and path.is_file()):
         raise failure(
             INVALID_IMPORT,
-            f"{path} is there already.",
-            hint="Give another name, or --force for a file.",
+            f"{path} already exists.",
+            hint="Give another name, or replace a file with --force.",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if format_ is ExportFormat.ARCHIVE:
-            write_archive(parcel, draft, now)
+            write_archive(batch, draft, now)
         elif format_ is ExportFormat.JSONL:
-            write_jsonl(parcel, draft)
+            write_jsonl(batch, draft)
         else:
             draft.mkdir()
-            write_vault(parcel, draft)
+            write_vault(batch, draft)
         draft.replace(path)
     finally:
         if draft.is_dir():

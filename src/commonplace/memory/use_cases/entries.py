@@ -1,0 +1,170 @@
+"""Add, correct, delete and restore entries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import Clock
+from commonplace.memory.engine.suggest import Neighbour
+from commonplace.memory.model import (
+    Draft,
+    Entry,
+    EntryChanges,
+    EntryStatus,
+    changed_fields,
+    merge_draft,
+)
+from commonplace.memory.policy import MemoryPolicy
+from commonplace.memory.results import AddResult
+from commonplace.memory.retrieval.protocol import EntryIndex
+from commonplace.memory.store.protocol import MemoryStore
+from commonplace.memory.ulid import Ulids
+from commonplace.memory.use_cases.drafting import make_draft
+from commonplace.memory.use_cases.lookup import EntryLookup
+from commonplace.memory.use_cases.suggestions import Suggestions
+
+SIMILAR_SHOWN = 5
+SIMILAR_SHARE = 2 / 3  # of the link threshold: an entry nearer than this is named in the answer
+
+
+class EntryWriter:
+    """Writes entries, keeps their vectors up to date and proposes suggestions about them."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        index: EntryIndex,
+        lookup: EntryLookup,
+        suggestions: Suggestions,
+        policy: MemoryPolicy,
+        ulids: Ulids,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._lookup = lookup
+        self._suggestions = suggestions
+        self._policy = policy
+        self._ulids = ulids
+        self._clock = clock
+
+    async def add(self, tenant: Tenant, draft: Draft, stated: Collection[str]) -> AddResult:
+        """Save a draft, or merge it into the active entry that has the same text."""
+        moment = self._clock()
+        entry = draft.entry(self._ulids.next(moment), moment)
+        same = await self._store.add(tenant, entry)
+        if same.active is not None:
+            existing = await self._store.get(tenant, same.active) or entry
+            return await self._merge(tenant, existing, draft, stated)
+        embedded = bool(await self._index.embed(tenant, [entry]))
+        neighbours = await self._suggestions.neighbours(tenant, entry)
+        suggestions = await self._suggestions.propose(tenant, entry, neighbours)
+        retired = await self._store.get(tenant, same.obsolete) if same.obsolete else None
+        return AddResult(
+            entry,
+            created=True,
+            embedded=embedded,
+            similar=self._similar(neighbours),
+            suggestions=suggestions,
+            context_truncated=draft.context_truncated,
+            masked=draft.masked,
+            retired=retired,
+            retired_for=await self._lookup.successor(tenant, retired) if retired else None,
+        )
+
+    async def _merge(
+        self, tenant: Tenant, existing: Entry, draft: Draft, stated: Collection[str]
+    ) -> AddResult:
+        merged = merge_draft(existing, draft, stated)
+        updated = changed_fields(existing, merged)
+        if updated:
+            merged = replace(merged, updated_at=self._clock())
+            await self._change(tenant, existing, merged, "add again")
+        embedded, _ = await self._index.vectors_of(tenant, merged)
+        return AddResult(
+            merged,
+            created=False,
+            embedded=embedded,
+            context_truncated=draft.context_truncated,
+            masked=draft.masked,
+            updated=updated,
+        )
+
+    def _similar(self, neighbours: list[Neighbour]) -> tuple[Neighbour, ...]:
+        thresholds = self._policy.thresholds
+        return tuple(
+            neighbour
+            for neighbour in neighbours[:SIMILAR_SHOWN]
+            if neighbour.score >= SIMILAR_SHARE * thresholds.link_at(neighbour.semantic)
+        )
+
+    async def update(
+        self, tenant: Tenant, entry: Entry, changes: EntryChanges
+    ) -> tuple[Entry, tuple[str, ...]]:
+        """Correct an entry; returns it and the names of the fields that changed.
+
+        The previous state goes to its history. If nothing changed, nothing is written.
+        """
+        given = changes.given()
+        changed = self._corrected(entry, changes)
+        names = tuple(name for name in given if getattr(changed, name) != getattr(entry, name))
+        if changed == entry:
+            return entry, names
+        changed = replace(changed, updated_at=self._clock())
+        await self._change(tenant, entry, changed, "update")
+        return changed, names
+
+    def _corrected(self, entry: Entry, changes: EntryChanges) -> Entry:
+        draft = make_draft(
+            entry.type if changes.type is None else changes.type,
+            entry.title if changes.title is None else changes.title,
+            entry.content if changes.content is None else changes.content,
+            entry.tags if changes.tags is None else changes.tags,
+            entry.context,
+            entry.project if changes.project is None else changes.project,
+            entry.confidence if changes.confidence is None else changes.confidence,
+            entry.memory_type if changes.memory_type is None else changes.memory_type,
+            secrets=self._policy.secrets,
+        )
+        status = changes.status or entry.status
+        reactivated = status is EntryStatus.ACTIVE and entry.status is EntryStatus.OBSOLETE
+        return replace(
+            draft.entry(entry.id, entry.created_at),
+            updated_at=entry.updated_at,
+            status=status,
+            superseded_by=None if reactivated else entry.superseded_by,
+        )
+
+    async def _change(self, tenant: Tenant, before: Entry, after: Entry, action: str) -> None:
+        """Write a changed entry; if its text changed, embed it and review its suggestions again."""
+        await self._store.replace(tenant, after, action)
+        text_changed = _indexed_fields(before) != _indexed_fields(after)
+        if text_changed:
+            await self._index.forget(tenant, [before])
+            await self._index.embed(tenant, [after])
+        if text_changed or before.memory_type is not after.memory_type:
+            await self._suggestions.review(tenant, after)
+
+    async def delete(self, tenant: Tenant, entry: Entry) -> Entry:
+        """Hide an entry from searches, lists and links until it is restored."""
+        moment = self._clock()
+        deleted = replace(entry, deleted_at=moment, updated_at=moment)
+        await self._store.replace(tenant, deleted, "delete")
+        await self._index.forget(tenant, [entry])
+        return entry
+
+    async def restore(self, tenant: Tenant, entry: Entry) -> Entry:
+        """Bring a deleted entry back."""
+        if entry.deleted_at is None:
+            return entry
+        restored = replace(entry, deleted_at=None, updated_at=self._clock())
+        await self._store.replace(tenant, restored, "restore")
+        await self._index.embed(tenant, [restored])
+        return restored
+
+
+def _indexed_fields(entry: Entry) -> tuple[object, ...]:
+    """Return what words, vectors and the document key are made from."""
+    return entry.text, entry.context, entry.project, entry.type
