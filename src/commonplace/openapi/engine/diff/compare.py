@@ -31,7 +31,7 @@ def diff(
     *,
     literal: bool = False,
 ) -> list[ApiChange]:
-    """Every change, the most severe first.
+    """Return every change, the most severe first.
 
     `literal` also counts differences of format between versions, as contract 002 describes.
     """
@@ -79,25 +79,23 @@ class _ApiDiff:
                 self.changes.add(
                     "structure-added", f"/{escape_token(key)}", f"{key!r} is new in the document."
                 )
-        before, after = old.data.get("info"), new.data.get("info")
+        self._compare_info(old.data.get("info"), new.data.get("info"))
+        self._compare_servers(self.old.servers, self.new.servers, "/servers")
+        before, after = _list_tag_names(old.data.get("tags")), _list_tag_names(new.data.get("tags"))
+        self.changes.add_names("tag", before, after, "/tags")
+
+    def _compare_info(self, before: Json, after: Json) -> None:
         for name in ("title", "version", "description", "summary", "termsOfService"):
             first = before.get(name) if isinstance(before, dict) else None
             second = after.get(name) if isinstance(after, dict) else None
             if first != second:
                 self.changes.add("info-changed", f"/info/{name}", f"info.{name} changed.")
-        self._compare_servers(self.old.servers, self.new.servers, "/servers")
-        self.changes.add_names(
-            "tag",
-            _list_tag_names(old.data.get("tags")),
-            _list_tag_names(new.data.get("tags")),
-            "/tags",
-        )
 
     def _compare_servers(self, old: list[JsonObject], new: list[JsonObject], path: str) -> None:
         before = {_normalize_url(server): server for server in old}
         after = {_normalize_url(server): server for server in new}
         if "/" in (*before, *after) and not (before and after):
-            return  # it is what holds where no server is named
+            return  # `/` is the default where no server is named
         self.changes.add_names("server", before, after, path)
         for url in before.keys() & after.keys():
             if _list_variables(before[url]) != _list_variables(after[url]):
@@ -106,9 +104,7 @@ class _ApiDiff:
                 )
 
     def _compare_own_servers(self, old: OperationView, new: OperationView) -> None:
-        """Servers of an operation or its path item; without them those of the document hold, or
-        `/`.
-        """
+        """Compare the servers of operations or path items; the default is the document's or `/`."""
         if old.servers is not None or new.servers is not None:
             before, after = (
                 operation.servers or api.servers or [{"url": "/"}]
@@ -186,7 +182,7 @@ class _ApiDiff:
             self.changes.add("operation-tags-changed", f"{new.pointer}/tags", "The tags changed.")
 
     def _compare_components(self) -> None:
-        """Named schemas beside the operations: no client notices them, so they only inform."""
+        """Compare named schemas that no operation uses; these changes are only informative."""
         reached = self.schemas.reached
         old_base, new_base = (
             self.old.document.component_pointer("schemas")[1:],
@@ -213,27 +209,20 @@ class _ApiDiff:
 
 
 def _normalize_url(server: JsonObject) -> str:
-    """Paths begin with a slash, so that one at the end of a server says nothing."""
+    """Return the URL without a final slash, which has no meaning: paths begin with one."""
     url = str(server.get("url"))
     return url.rstrip("/") or url
 
 
 def _list_variables(server: JsonObject) -> dict[str, Json]:
-    """What each variable may be and is, without what is only said about it."""
-    found = server.get("variables")
-    known = (
-        {name: one for name, one in found.items() if isinstance(one, dict)}
-        if isinstance(found, dict)
-        else {}
-    )
-    values = {
-        name: one["enum"] if isinstance(one.get("enum"), list) else []
-        for name, one in known.items()
-    }
-    return {
-        name: (canonical(one.get("default")), sorted(map(canonical, values[name])))
-        for name, one in known.items()
-    }
+    """Return the default and the allowed values of each server variable."""
+    variables = server.get("variables")
+    result = {}
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        if isinstance(variable, dict):
+            values = variable["enum"] if isinstance(variable.get("enum"), list) else []
+            result[name] = canonical(variable.get("default")), sorted(map(canonical, values))
+    return result
 
 
 def _list_tag_names(tags: Json) -> list[str]:

@@ -90,7 +90,7 @@ class MessageDiff:
             self.changes.add(
                 "description-changed",
                 new.pointer,
-                f"The description of {_describe_parameter(new)} changed.",
+                f"The description of the {new.location} parameter {new.name!r} changed.",
             )
         self.schemas.compare(old.schema, new.schema, direction)
 
@@ -175,7 +175,7 @@ class MessageDiff:
     def _compare_items(
         self, old: SchemaSite | None, new: SchemaSite | None, direction: Direction
     ) -> None:
-        """What each item of a stream is; without itemSchema anything."""
+        """Compare the items of a stream; without itemSchema an item may be anything."""
         if old is not None or new is not None:
             anything = SchemaSite({}, (new or old or SchemaSite({}, "")).pointer)
             self.schemas.compare(old or anything, new or anything, direction)
@@ -183,9 +183,7 @@ class MessageDiff:
     def _compare_responses(
         self, old: OperationView, new: OperationView, direction: Direction
     ) -> None:
-        """What 2XX describes is compared with 200, where one document has the one and the other
-        the other.
-        """
+        """Compare responses by status; a range such as 2XX is also compared with its codes."""
         for status, response in old.responses.items():
             counterparts = [status] if status in new.responses else []
             if status.endswith("XX") or not counterparts:
@@ -243,8 +241,8 @@ class MessageDiff:
                     direction,
                 )
             if before.media != header.media:
-                told = f"The header {name!r} is written {_describe_style(header.media)} now."
-                self.changes.add("parameter-style-changed", header.pointer, told, direction)
+                message = f"The header {name!r} is written {_describe_style(header.media)} now."
+                self.changes.add("parameter-style-changed", header.pointer, message, direction)
             self.schemas.compare(before.schema, header.schema, direction)
 
 
@@ -253,7 +251,7 @@ def _describe_parameter(parameter: ParameterView) -> str:
 
 
 def _describe_style(media: str) -> str:
-    return f"as {media}" if media else "by its style, as no media type,"
+    return f"as {media}" if media else "by its style, not as a media type,"
 
 
 def _is_success(status: str) -> bool:
@@ -261,8 +259,9 @@ def _is_success(status: str) -> bool:
 
 
 def _find_counterparts(status: str, others: Iterable[str], beside: Iterable[str]) -> list[str]:
-    """The range that holds a status code, or the codes that a range holds and no other response
-    beside it describes.
+    """Return the range that includes a status code, or the codes that a range describes.
+
+    Codes in `beside` have a response of their own, so the range does not describe them.
     """
     if status.endswith("XX"):
         return [code for code in others if code[:1] == status[:1] and code not in beside]
