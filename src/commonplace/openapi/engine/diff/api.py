@@ -1,14 +1,19 @@
-"""What an API offers, in one shape for all versions: operations with their parameters, bodies,
-responses and credentials.
-"""
+"""A document as the operations that it offers, in one shape for all versions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.diff.model import (
+    ContentView,
+    HeaderView,
+    OperationView,
+    ParameterView,
+    RawOperation,
+    ResponseView,
+)
 from commonplace.openapi.engine.diff.schema.model import SchemaSite
 from commonplace.openapi.engine.diff.schema.views import SchemaViews
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
@@ -31,6 +36,7 @@ _V2_SCHEMA = frozenset(
         "uniqueItems",
     }
 )
+_MAX_CALLBACK_DEPTH = 3  # callbacks of callbacks of callbacks
 _COLLECTIONS = {
     "csv": ("form", False),
     "ssv": ("spaceDelimited", False),
@@ -40,82 +46,12 @@ _COLLECTIONS = {
 }
 
 
-@dataclass(slots=True)
-class ParameterView:
-    name: str
-    location: str
-    required: bool
-    schema: SchemaSite
-    pointer: str
-    style: str
-    explode: bool
-    deprecated: bool
-    description: str | None
-    media: str  # the media type that it is written in; empty where style decides
-
-
-@dataclass(slots=True)
-class ContentView:
-    """Schemas by media type."""
-
-    pointer: str
-    media: dict[str, SchemaSite] = field(default_factory=dict)
-    encodings: dict[str, Json] = field(default_factory=dict)
-    items: dict[str, SchemaSite] = field(default_factory=dict)  # itemSchema of 3.2
-
-
-@dataclass(slots=True)
-class Header:
-    required: bool
-    schema: SchemaSite
-    pointer: str
-    media: str
-
-
-@dataclass(slots=True)
-class ResponseView:
-    pointer: str
-    content: ContentView
-    headers: dict[str, Header]
-    links: dict[str, Json]
-    description: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RawOperation:
-    """An operation as it is written, with the path item around it."""
-
-    path: str
-    method: str
-    operation: JsonObject
-    pointer: str
-    item: JsonObject
-    item_pointer: str
-    depth: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.method.upper()} {self.path}"
-
-
-@dataclass(slots=True)
-class OperationView:
-    label: str
-    method: str
-    path: str
-    pointer: str
-    value: JsonObject
-    parameters: dict[tuple[str, str], ParameterView]
-    body: ContentView | None
-    body_required: bool
-    responses: dict[str, ResponseView]
-    security: list[dict[str, frozenset[str]]]
-    callbacks: dict[str, dict[str, RawOperation]]
-    servers: list[JsonObject] | None  # None: those of the document
+LocatedParameters = dict[tuple[str, str], tuple[JsonObject, str]]
+"""(in, name) -> a parameter and its pointer."""
 
 
 class ApiView:
-    """A document as its operations."""
+    """The operations of a document; details of each are read on demand."""
 
     def __init__(self, document: ApiDocument, resolver: ReferenceResolver) -> None:
         self.document = document
@@ -126,19 +62,21 @@ class ApiView:
             for name, value in document.components("securitySchemes").items()
         }
         self.servers = list_servers(document)
-        self.operations = self._operations(document.data.get("paths"), "/paths")
-        self.webhooks = self._operations(document.data.get("webhooks"), "/webhooks")
+        self.operations = self._read_operations(document.data.get("paths"), "/paths")
+        self.webhooks = self._read_operations(document.data.get("webhooks"), "/webhooks")
 
-    def _operations(self, items: Json, pointer: str, depth: int = 0) -> dict[str, RawOperation]:
-        """Operations by method and path, where the names of path parameters do not count."""
+    def _read_operations(
+        self, items: Json, pointer: str, depth: int = 0
+    ) -> dict[str, RawOperation]:
+        """Return operations by method and path; the names of path parameters do not matter."""
         found: dict[str, RawOperation] = {}
         for path, item in items.items() if isinstance(items, dict) else ():
             if path.startswith("x-"):
                 continue
-            item, here = self._followed(item, f"{pointer}/{escape_token(path)}")
+            item, here = self._follow(item, f"{pointer}/{escape_token(path)}")
             if not isinstance(item, dict):
                 continue
-            for method, operation, steps in self._methods(item):
+            for method, operation, steps in self._list_methods(item):
                 key = f"{method.upper()} {_EXPRESSION.sub('{}', path)}"
                 if key in found:
                     key = f"{method.upper()} {path}"
@@ -147,7 +85,7 @@ class ApiView:
                 )
         return found
 
-    def _methods(self, item: JsonObject) -> Iterator[tuple[str, JsonObject, str]]:
+    def _list_methods(self, item: JsonObject) -> Iterator[tuple[str, JsonObject, str]]:
         for method in self.document.family.methods:
             if isinstance(item.get(method), dict):
                 yield method, item[method], method
@@ -157,67 +95,58 @@ class ApiView:
                 yield method, operation, f"additionalOperations/{escape_token(method)}"
 
     def operation(self, raw: RawOperation) -> OperationView:
-        """An operation in the shape that is compared."""
-        path, method, operation, pointer, item, above = (
-            raw.path,
-            raw.method,
-            raw.operation,
-            raw.pointer,
-            raw.item,
-            raw.item_pointer,
+        """Read an operation into the shape that is compared."""
+        merged = self._merge_parameters(raw)
+        body, required = self._read_body(raw.operation, raw.pointer, merged)
+        holders = (raw.operation, raw.item)
+        return OperationView(
+            label=raw.label,
+            pointer=raw.pointer,
+            value=raw.operation,
+            parameters={
+                key: self._read_parameter(value, here)
+                for key, (value, here) in merged.items()
+                if key[0] not in ("body", "formData")
+            },
+            body=body,
+            body_required=required,
+            responses=self._read_responses(raw.operation, raw.pointer),
+            security=self._read_security(raw.operation),
+            callbacks=self._read_callbacks(raw),
+            servers=next((_list_servers(h["servers"]) for h in holders if h.get("servers")), None),
         )
-        names = {name: str(position) for position, name in enumerate(_EXPRESSION.findall(path))}
-        merged: dict[tuple[str, str], tuple[JsonObject, str]] = {}
-        for values, start in (
-            (item.get("parameters"), above),
-            (operation.get("parameters"), pointer),
-        ):
+
+    def _merge_parameters(self, raw: RawOperation) -> LocatedParameters:
+        """Return the parameters of an operation and its path item; the operation's own win."""
+        positions = {
+            name: str(position) for position, name in enumerate(_EXPRESSION.findall(raw.path))
+        }
+        merged: LocatedParameters = {}
+        for holder, start in ((raw.item, raw.item_pointer), (raw.operation, raw.pointer)):
+            values = holder.get("parameters")
             for position, value in enumerate(values if isinstance(values, list) else ()):
-                value, here = self._followed(value, f"{start}/parameters/{position}")
+                value, here = self._follow(value, f"{start}/parameters/{position}")
                 if (
                     isinstance(value, dict)
                     and isinstance(value.get("name"), str)
                     and isinstance(value.get("in"), str)
                 ):
                     name = value["name"].lower() if value["in"] == "header" else value["name"]
-                    name = names.get(name, name) if value["in"] == "path" else name
+                    name = positions.get(name, name) if value["in"] == "path" else name
                     merged[(value["in"], name)] = (value, here)
-        body, required = self._body(operation, pointer, merged)
-        callbacks: dict[str, dict[str, RawOperation]] = {}
-        declared = operation.get("callbacks")
-        for name, callback in (
-            declared.items() if isinstance(declared, dict) and raw.depth < 3 else ()
-        ):
-            callback, here = self._followed(callback, f"{pointer}/callbacks/{escape_token(name)}")
-            callbacks[name] = self._operations(callback, here, raw.depth + 1)
-        return OperationView(
-            label=raw.label,
-            method=method,
-            path=path,
-            pointer=pointer,
-            value=operation,
-            parameters={
-                key: self._parameter(value, here)
-                for key, (value, here) in merged.items()
-                if key[0] not in ("body", "formData")
-            },
-            body=body,
-            body_required=required,
-            responses=self._responses(operation, pointer),
-            security=self._security(operation),
-            callbacks=callbacks,
-            servers=next(
-                (
-                    _servers(holder["servers"])
-                    for holder in (operation, item)
-                    if holder.get("servers")
-                ),
-                None,
-            ),
-        )
+        return merged
 
-    def _followed(self, value: Json, pointer: str) -> tuple[Json, str]:
-        """A value behind its references, and the pointer it really has."""
+    def _read_callbacks(self, raw: RawOperation) -> dict[str, dict[str, RawOperation]]:
+        callbacks: dict[str, dict[str, RawOperation]] = {}
+        values = raw.operation.get("callbacks") if raw.depth < _MAX_CALLBACK_DEPTH else None
+        for name, callback in values.items() if isinstance(values, dict) else ():
+            where = f"{raw.pointer}/callbacks/{escape_token(name)}"
+            callback, here = self._follow(callback, where)
+            callbacks[name] = self._read_operations(callback, here, raw.depth + 1)
+        return callbacks
+
+    def _follow(self, value: Json, pointer: str) -> tuple[Json, str]:
+        """Follow the references of a value; return the target and its pointer."""
         target = value
         for _ in range(20):
             ref = target.get("$ref") if isinstance(target, dict) else None
@@ -233,8 +162,8 @@ class ApiView:
             else (target, pointer)
         )
 
-    def _parameter(self, value: JsonObject, pointer: str) -> ParameterView:
-        schema = self._schema_of(value, pointer)
+    def _read_parameter(self, value: JsonObject, pointer: str) -> ParameterView:
+        schema = self._read_schema(value, pointer)
         location = value["in"]
         style, explode = value.get("style"), value.get("explode")
         if self.document.is_v2:
@@ -258,10 +187,10 @@ class ApiView:
             explode,
             value.get("deprecated") is True,
             description if isinstance(description, str) else None,
-            _media_of(value),
+            _find_media_type(value),
         )
 
-    def _schema_of(self, value: JsonObject, pointer: str) -> SchemaSite:
+    def _read_schema(self, value: JsonObject, pointer: str) -> SchemaSite:
         if "schema" in value:
             return SchemaSite(value["schema"], f"{pointer}/schema")
         content = value.get("content")
@@ -276,21 +205,21 @@ class ApiView:
         )
         return SchemaSite(self.views.keep(own), pointer)
 
-    def _body(
+    def _read_body(
         self,
         operation: JsonObject,
         pointer: str,
-        parameters: dict[tuple[str, str], tuple[JsonObject, str]],
+        parameters: LocatedParameters,
     ) -> tuple[ContentView | None, bool]:
         if not self.document.is_v2:
             declared = operation.get("requestBody")
             if not isinstance(declared, dict):
                 return None, False
-            value, here = self._followed(declared, f"{pointer}/requestBody")
+            value, here = self._follow(declared, f"{pointer}/requestBody")
             if not isinstance(value, dict):
                 return None, False
-            return self._content(value.get("content"), here), value.get("required") is True
-        consumes = self._media_list(operation, "consumes")
+            return self._read_content(value.get("content"), here), value.get("required") is True
+        consumes = self._list_media_types(operation, "consumes")
         body = next(
             (
                 (value, here)
@@ -313,9 +242,9 @@ class ApiView:
         }
         if not fields:
             return None, False
-        return self._form(fields, consumes, pointer)
+        return self._read_form(fields, consumes, pointer)
 
-    def _form(
+    def _read_form(
         self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str
     ) -> tuple[ContentView, bool]:
         properties = {
@@ -338,7 +267,7 @@ class ApiView:
         }
         return content, bool(required)
 
-    def _media_list(self, operation: JsonObject, name: str) -> list[str]:
+    def _list_media_types(self, operation: JsonObject, name: str) -> list[str]:
         values = operation.get(name, self.document.data.get(name))
         return (
             [value for value in values if isinstance(value, str)]
@@ -346,7 +275,7 @@ class ApiView:
             else []
         )
 
-    def _content(self, values: Json, pointer: str) -> ContentView:
+    def _read_content(self, values: Json, pointer: str) -> ContentView:
         content = ContentView(pointer)
         for name, media in values.items() if isinstance(values, dict) else ():
             if isinstance(media, dict):
@@ -363,47 +292,47 @@ class ApiView:
                     )
         return content
 
-    def _responses(self, operation: JsonObject, pointer: str) -> dict[str, ResponseView]:
+    def _read_responses(self, operation: JsonObject, pointer: str) -> dict[str, ResponseView]:
         found: dict[str, ResponseView] = {}
         values = operation.get("responses")
         for status, response in values.items() if isinstance(values, dict) else ():
             if status.startswith("x-"):
                 continue
-            value, here = self._followed(response, f"{pointer}/responses/{escape_token(status)}")
+            value, here = self._follow(response, f"{pointer}/responses/{escape_token(status)}")
             if not isinstance(value, dict):
                 continue
-            content = self._content(value.get("content"), here)
+            content = self._read_content(value.get("content"), here)
             if self.document.is_v2 and "schema" in value:
                 site = SchemaSite(value["schema"], f"{here}/schema")
                 content.media = dict.fromkeys(
-                    self._media_list(operation, "produces") or ["application/json"], site
+                    self._list_media_types(operation, "produces") or ["application/json"], site
                 )
             links = value.get("links")
             description = value.get("description")
             found[status.upper() if status.lower().endswith("xx") else status] = ResponseView(
                 here,
                 content,
-                self._headers(value.get("headers"), here),
+                self._read_headers(value.get("headers"), here),
                 links if isinstance(links, dict) else {},
                 description if isinstance(description, str) else None,
             )
         return found
 
-    def _headers(self, values: Json, pointer: str) -> dict[str, Header]:
+    def _read_headers(self, values: Json, pointer: str) -> dict[str, HeaderView]:
         found = {}
         for name, header in values.items() if isinstance(values, dict) else ():
-            value, here = self._followed(header, f"{pointer}/headers/{escape_token(name)}")
+            value, here = self._follow(header, f"{pointer}/headers/{escape_token(name)}")
             if isinstance(value, dict) and name.lower() != "content-type":
-                found[name.lower()] = Header(
+                found[name.lower()] = HeaderView(
                     value.get("required") is True,
-                    self._schema_of(value, here),
+                    self._read_schema(value, here),
                     here,
-                    _media_of(value),
+                    _find_media_type(value),
                 )
         return found
 
-    def _security(self, operation: JsonObject) -> list[dict[str, frozenset[str]]]:
-        """The sets of credentials of which one is enough. Nothing declared: none are needed."""
+    def _read_security(self, operation: JsonObject) -> list[dict[str, frozenset[str]]]:
+        """Return the sets of credentials of which one is enough; an empty set needs none."""
         values = operation.get("security", self.document.data.get("security"))
         found = []
         for requirement in values if isinstance(values, list) else ():
@@ -419,7 +348,7 @@ class ApiView:
         return found or [{}]
 
 
-def _media_of(value: JsonObject) -> str:
+def _find_media_type(value: JsonObject) -> str:
     content = value.get("content")
     return (
         str(next(iter(content), "")).lower()
@@ -428,7 +357,7 @@ def _media_of(value: JsonObject) -> str:
     )
 
 
-def _servers(values: Json) -> list[JsonObject]:
+def _list_servers(values: Json) -> list[JsonObject]:
     return (
         [server for server in values if isinstance(server, dict)]
         if isinstance(values, list)

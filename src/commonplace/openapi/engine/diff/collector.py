@@ -11,8 +11,9 @@ Report = Callable[[str, str, str], None]
 
 
 class ChangeCollector:
-    """Changes by rule, place and message; the same change seen from several operations and
-    directions is one.
+    """Collects changes by rule, place and message.
+
+    The same change found through several operations or directions is counted once.
     """
 
     def __init__(self) -> None:
@@ -22,12 +23,14 @@ class ChangeCollector:
     def add(
         self, rule: str, path: str, message: str, direction: Direction = Direction.NONE
     ) -> None:
+        """Add a change that affects the current `operation`, if there is one."""
         directions, operations = self._found.setdefault((rule, path, message), (set(), {}))
         directions.add(direction)
         if self.operation:
             operations[self.operation] = None
 
     def list_changes(self) -> list[ApiChange]:
+        """Return the changes, each with its worst severity."""
         result = []
         for (name, path, message), (directions, operations) in self._found.items():
             rule = CHANGE_RULES[name]
@@ -36,11 +39,11 @@ class ChangeCollector:
             )
             if Direction.NONE in directions and rule.request is rule.response:
                 level = rule.request
-            shown = tuple(
+            known = tuple(
                 sorted(direction for direction in directions if direction is not Direction.NONE)
             )
             result.append(
-                ApiChange(rule, level, path, message, shown, tuple(operations)[:5], len(operations))
+                ApiChange(rule, level, path, message, known, tuple(operations)[:5], len(operations))
             )
         return result
 
@@ -57,7 +60,7 @@ class ChangeCollector:
 
 
 def summarize_changes(changes: list[ApiChange]) -> str:
-    """One sentence for people."""
+    """Describe the result of a comparison in one sentence."""
     if not changes:
         return "No changes detected."
     breaking = sum(1 for change in changes if change.level in BREAKING)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from commonplace.kernel.gc_control import collector_off
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.diff.api import (
-    ApiView,
-    OperationView,
-    RawOperation,
-)
+from commonplace.openapi.engine.diff.api import ApiView
 from commonplace.openapi.engine.diff.collector import ChangeCollector
 from commonplace.openapi.engine.diff.messages import MessageDiff
+from commonplace.openapi.engine.diff.model import OperationView, RawOperation
 from commonplace.openapi.engine.diff.rules import ApiChange, Direction
 from commonplace.openapi.engine.diff.schema.compare import SchemaDiff
 from commonplace.openapi.engine.diff.schema.model import SchemaSite
 from commonplace.openapi.engine.diff.schema.values import canonical
 from commonplace.openapi.engine.diff.security import SecurityDiff
-from commonplace.openapi.engine.diff.unchanged import Sameness
+from commonplace.openapi.engine.diff.unchanged import UnchangedParts
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.pointers import escape_token
@@ -45,7 +42,7 @@ class _ApiDiff:
     def __init__(self, old: ApiView, new: ApiView) -> None:
         self.old, self.new = old, new
         self.changes = ChangeCollector()
-        self.same = Sameness(old, new)
+        self.same = UnchangedParts(old, new)
         self.schemas = SchemaDiff(old.views, new.views, self.changes, self.same)
         self.messages = MessageDiff(old, new, self.changes, self.schemas)
         self.security = SecurityDiff(old, new, self.changes)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.openapi.engine.diff.api import (
-    ApiView,
+from commonplace.openapi.engine.diff.api import ApiView
+from commonplace.openapi.engine.diff.collector import ChangeCollector
+from commonplace.openapi.engine.diff.model import (
     ContentView,
     OperationView,
     ParameterView,
     ResponseView,
 )
-from commonplace.openapi.engine.diff.collector import ChangeCollector
 from commonplace.openapi.engine.diff.rules import Direction
 from commonplace.openapi.engine.diff.schema.compare import SchemaDiff
 from commonplace.openapi.engine.diff.schema.model import SchemaSite

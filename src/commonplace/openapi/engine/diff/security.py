@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.diff.api import (
-    ApiView,
-    OperationView,
-)
+from commonplace.openapi.engine.diff.api import ApiView
 from commonplace.openapi.engine.diff.collector import ChangeCollector
+from commonplace.openapi.engine.diff.model import OperationView
 from commonplace.openapi.engine.diff.schema.values import canonical
 from commonplace.openapi.engine.pointers import escape_token
 
@@ -28,15 +26,15 @@ class SecurityDiff:
         self.renamed = _find_renamed(old.schemes, new.schemes)
 
     def compare_requirements(self, old: OperationView, new: OperationView) -> None:
-        """Each set of credentials that was enough must still be enough."""
+        """Report sets of credentials that are no longer, or newly, enough for an operation."""
         needed = [
-            {self.renamed.get(name, name): scopes for name, scopes in one.items()}
-            for one in new.security
+            {self.renamed.get(name, name): scopes for name, scopes in requirement.items()}
+            for requirement in new.security
         ]
-        if all(one in needed for one in old.security) and all(
-            one in old.security for one in needed
+        if all(before in needed for before in old.security) and all(
+            after in old.security for after in needed
         ):
-            return  # the order of alternatives says nothing
+            return  # only the order of the alternatives may differ
         lost = [
             before
             for before in old.security
@@ -44,8 +42,8 @@ class SecurityDiff:
         ]
         pairs = zip(new.security, needed, strict=True)
         gained = [
-            told
-            for told, after in pairs
+            written
+            for written, after in pairs
             if not any(_satisfies(after, before) for before in old.security)
         ]
         path = f"{new.pointer}/security"
@@ -65,10 +63,11 @@ class SecurityDiff:
             self.changes.add("security-loosened", path, f"{new.label} needs fewer credentials now.")
 
     def compare_schemes(self) -> None:
+        """Compare the security schemes of the documents."""
         base = self.new.document.component_pointer("securitySchemes")[1:]
-        gone = [name for name in self.old.schemes if name not in self.renamed.values()]
-        come = [name for name in self.new.schemes if name not in self.renamed]
-        self.changes.add_names("security-scheme", gone, come, base)
+        removed = [name for name in self.old.schemes if name not in self.renamed.values()]
+        added = [name for name in self.new.schemes if name not in self.renamed]
+        self.changes.add_names("security-scheme", removed, added, base)
         for name, before in self.renamed.items():
             self.changes.add(
                 "security-scheme-renamed",
@@ -113,7 +112,7 @@ class SecurityDiff:
                 self.changes.add(
                     "oauth-flow-changed",
                     path,
-                    f"An address of the flow {flow!r} of {name!r} changed.",
+                    f"A URL of the flow {flow!r} of {name!r} changed.",
                 )
             self.changes.add_names(
                 "oauth-scope",
@@ -137,9 +136,7 @@ def _describe_requirement(requirement: dict[str, frozenset[str]]) -> str:
 
 
 def _normalize_scheme(value: dict[str, Json]) -> dict[str, Json]:
-    """A security scheme as 3.x writes it, with only dictionaries where flows and scopes should
-    be.
-    """
+    """Return a security scheme as 3.x writes it; broken flows and scopes are left out."""
     if value.get("type") == "basic":
         return {"type": "http", "scheme": "basic"}
     found = dict(value)
@@ -158,11 +155,8 @@ def _normalize_scheme(value: dict[str, Json]) -> dict[str, Json]:
 
 
 def _find_renamed(old: dict[str, Json], new: dict[str, Json]) -> dict[str, str]:
-    """Schemes that are sent as before under another name: new name -> old name.
-
-    No client sees the names.
-    """
-    waiting = {
+    """Return the schemes that only have another name, which clients never see: new -> old."""
+    unmatched = {
         canonical(_select_visible(value)): name
         for name, value in old.items()
         if name not in new and isinstance(value, dict)
@@ -170,14 +164,14 @@ def _find_renamed(old: dict[str, Json], new: dict[str, Json]) -> dict[str, str]:
     found = {}
     for name, value in new.items():
         if name not in old and isinstance(value, dict):
-            before = waiting.pop(canonical(_select_visible(value)), None)
+            before = unmatched.pop(canonical(_select_visible(value)), None)
             if before is not None:
                 found[name] = before
     return found
 
 
 def _select_visible(value: dict[str, Json]) -> dict[str, Json]:
-    """What a client must know of a scheme."""
+    """Return what a client must know about a scheme."""
     scheme = _normalize_scheme(value)
     return {
         key: scheme[key]

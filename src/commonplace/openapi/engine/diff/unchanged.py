@@ -1,11 +1,12 @@
-"""What two documents have in common to the letter, so that comparison looks only at the rest."""
+"""Parts that two documents have in common literally, which need no comparison."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.diff.api import ApiView, RawOperation
+from commonplace.openapi.engine.diff.api import ApiView
+from commonplace.openapi.engine.diff.model import RawOperation
 from commonplace.openapi.engine.document.keywords import collect_references
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.pointers import decode_pointer, escape_token
@@ -15,9 +16,10 @@ _SHARED_V2 = ("consumes", "produces")
 _TABLES_V2 = ("definitions", "parameters", "responses")
 
 
-class Sameness:
-    """Knows which components differ between two documents of one version, directly or through
-    what they refer to.
+class UnchangedParts:
+    """Knows which components of two documents differ, directly or through references.
+
+    Documents of different versions have nothing in common.
     """
 
     def __init__(self, old: ApiView, new: ApiView) -> None:
@@ -26,11 +28,11 @@ class Sameness:
         self.same_media = all(
             old.document.data.get(name) == new.document.data.get(name) for name in _SHARED_V2
         )
-        self.changed = _changed(old.document, new.document) if self.comparable else set()
+        self.changed = _find_changed(old.document, new.document) if self.comparable else set()
         self._depth = 2 if old.document.is_v2 else 3
 
     def untouched(self, old: Json, new: Json) -> bool:
-        """Equal text whose references lead to nothing that changed."""
+        """Tell whether two values are equal and refer to nothing that changed."""
         if not self.comparable or not same_json(old, new):
             return False
         if not isinstance(old, (dict, list)):
@@ -38,12 +40,12 @@ class Sameness:
         return not any(self.touches(ref) for ref in collect_references(new))
 
     def touches(self, ref: str) -> bool:
-        """Whether a reference may lead to something that changed."""
-        components = _component(ref, self._depth)
+        """Tell whether a reference may lead to something that changed."""
+        components = _find_component(ref, self._depth)
         return not components or not self.changed.isdisjoint(components)
 
     def operation(self, old: RawOperation, new: RawOperation) -> bool:
-        """Whether nothing about an operation changed."""
+        """Tell whether nothing about an operation changed."""
         if not self.comparable or old.path != new.path or not self.same_media:
             return False
         if old.item.get("servers") != new.item.get("servers") or (
@@ -55,9 +57,10 @@ class Sameness:
         )
 
 
-def _component(ref: str, depth: int) -> set[str]:
-    """The component that a reference leads into, as written and without percent-encoding; empty
-    where it leads elsewhere.
+def _find_component(ref: str, depth: int) -> set[str]:
+    """Return the component that a reference leads to, as written and percent-decoded.
+
+    The result is empty if the reference leads elsewhere.
     """
     parts = ref.split("/")
     if (
@@ -70,7 +73,7 @@ def _component(ref: str, depth: int) -> set[str]:
     return {written, decode_pointer(written)}
 
 
-def _components(document: ApiDocument) -> dict[str, Json]:
+def _list_components(document: ApiDocument) -> dict[str, Json]:
     if document.is_v2:
         tables = {f"#/{kind}": document.data.get(kind) for kind in _TABLES_V2}
     else:
@@ -88,8 +91,8 @@ def _components(document: ApiDocument) -> dict[str, Json]:
     }
 
 
-def _changed(old: ApiDocument, new: ApiDocument) -> set[str]:
-    before, after = _components(old), _components(new)
+def _find_changed(old: ApiDocument, new: ApiDocument) -> set[str]:
+    before, after = _list_components(old), _list_components(new)
     changed = {
         name
         for name in before.keys() | after.keys()
@@ -101,9 +104,9 @@ def _changed(old: ApiDocument, new: ApiDocument) -> set[str]:
     users: dict[str, set[str]] = defaultdict(set)
     for name, value in after.items():
         for ref in collect_references(value):
-            components = _component(ref, depth)
+            components = _find_component(ref, depth)
             if not components:
-                changed.add(name)  # it leads outside the components: look at it
+                changed.add(name)  # it leads outside the components: compare it
             for component in components:
                 users[component].add(name)
     waiting = list(changed)

@@ -6,7 +6,7 @@ from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.diff.collector import ChangeCollector, Report
 from commonplace.openapi.engine.diff.schema.model import ALL_TYPES, SchemaView
 from commonplace.openapi.engine.diff.schema.patterns import Witnesses, compare_patterns, constrains
-from commonplace.openapi.engine.diff.schema.values import canonical, multiples_rule
+from commonplace.openapi.engine.diff.schema.values import canonical, find_multiples_rule
 
 _MAX_PATTERN_PAIRS = 300  # pairs that are compared by sample strings; further ones are undecided
 _BOUND_LABELS = {
@@ -140,7 +140,9 @@ def _compare_multiples(old: SchemaView, new: SchemaView, here: str, report: Repo
     old_whole, new_whole = (
         view.types is not None and "number" not in view.types for view in (old, new)
     )
-    rule = multiples_rule(old.multiples, new.multiples, old_whole=old_whole, new_whole=new_whole)
+    rule = find_multiples_rule(
+        old.multiples, new.multiples, old_whole=old_whole, new_whole=new_whole
+    )
     if rule:
         before, after = _describe_multiples(old.multiples), _describe_multiples(new.multiples)
         report(rule, here, f"multipleOf changed from {before} to {after}.")

@@ -1,8 +1,8 @@
-"""Two regular expressions compared by strings that one of them accepts and the other does not.
+"""Comparison of two regular expressions by strings that only one of them accepts.
 
-Inclusion of regular languages is too costly to decide here, and a difference that matters has short
-witnesses: the ends of ranges, one repetition more or less, a branch more or less. Matching is
-RE2's, so no pattern takes more than linear time.
+Deciding inclusion of regular languages is too costly, and differences that matter have short
+witnesses: the ends of ranges, one repetition or branch more or less. RE2 does the matching, so no
+pattern takes more than linear time.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import importlib
 import random
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
-SAMPLES = 100
-MOST_PATTERN = 500
-MOST_TEXT = 700
+SAMPLE_COUNT = 100
+MAX_PATTERN_LENGTH = 500
+MAX_TEXT_LENGTH = 700
 _ACCEPT_ALL = frozenset(
     ("", ".*", "^.*$", "^.*", ".*$", "^", "$", "(.*)", "^(.*)$", r"[\s\S]*", r"^[\s\S]*$")
 )
@@ -32,40 +32,52 @@ _CATEGORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """A string that only the old pattern accepts and one that only the new one does; None where
-    none was found.
+    """A string that only the old pattern accepts, and one that only the new one accepts.
+
+    None means that no such string was found.
     """
 
     refused: str | None = None
     accepted: str | None = None
 
 
+PatternValue = Any  # of the private parser: a number, a name or a tuple, depending on the kind
+ParsedPattern = Iterable[tuple[object, PatternValue]]
+
+
+class Matcher(Protocol):
+    """A compiled pattern of RE2."""
+
+    def search(self, text: str) -> object: ...
+
+
 class _UnsupportedError(Exception):
-    """The pattern has something that strings cannot be made of, such as a look-ahead."""
+    """The pattern contains something that strings cannot be generated for, such as a look-ahead."""
 
 
 def constrains(pattern: str) -> bool:
-    """Whether a pattern refuses any string at all."""
+    """Tell whether a pattern refuses any string at all."""
     return pattern not in _ACCEPT_ALL
 
 
 @lru_cache(maxsize=1024)
 def compare_patterns(old: str, new: str) -> Witnesses:
-    """Find strings that tell two patterns apart; none are found for patterns that cannot be run
-    or made strings of.
+    """Find strings that distinguish two patterns.
+
+    None are found for patterns that RE2 cannot run or that no strings can be generated for.
     """
-    before, after = _compiled(old), _compiled(new)
+    before, after = _compile(old), _compile(new)
     if before is None or after is None:
         return Witnesses()
-    return Witnesses(_only(old, before, after), _only(new, after, before))
+    return Witnesses(_find_witness(old, before, after), _find_witness(new, after, before))
 
 
-def _only(pattern: str, accepting: Any, refusing: Any) -> str | None:
-    """A string that the first accepts and the second does not, the shortest of the first few."""
+def _find_witness(pattern: str, accepting: Matcher, refusing: Matcher) -> str | None:
+    """Return a string that the first accepts and the second does not, the shortest of a few."""
     try:
         telling = (
             text
-            for text in _strings(pattern)
+            for text in _generate_strings(pattern)
             if accepting.search(text) and not refusing.search(text)
         )
         found = list(islice(telling, 5))
@@ -74,54 +86,54 @@ def _only(pattern: str, accepting: Any, refusing: Any) -> str | None:
     return min(found, key=lambda text: (len(text), text), default=None)
 
 
-def _compiled(pattern: str) -> Any:
+def _compile(pattern: str) -> Matcher | None:
     import re2
 
-    if len(pattern) > MOST_PATTERN:
+    if len(pattern) > MAX_PATTERN_LENGTH:
         return None
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 1 << 20
     try:
-        return re2.compile(pattern, options)
+        compiled: Matcher = re2.compile(pattern, options)
+        return compiled
     except (re2.error, UnicodeError):
         return None
 
 
-def _strings(pattern: str) -> Iterator[str]:
-    """Make strings that a pattern accepts, the same ones each time."""
+def _generate_strings(pattern: str) -> Iterator[str]:
+    """Generate strings that a pattern accepts, the same ones each time."""
     import re
 
     try:
-        # The parser of the standard library is not public; without it patterns are merely not
-        # decided.
+        # The parser of the standard library is private; without it patterns stay undecided.
         parsed = importlib.import_module("re._parser").parse(pattern)
     except (ImportError, AttributeError, re.error, OverflowError, RecursionError):
         raise _UnsupportedError from None
-    maker = _Maker(random.Random(pattern))  # noqa: S311 - the same strings each time, no secrets
-    for number in range(SAMPLES):
-        text = maker.text(parsed)
+    generator = _StringGenerator(random.Random(pattern))  # noqa: S311 - the same strings each time, no secrets
+    for number in range(SAMPLE_COUNT):
+        text = generator.text(parsed)
         yield text
-        if number % 5 == 0:  # a pattern without anchors accepts more than what it spells
-            yield f"{maker.random.choice(_POOL)}{text}"
-            yield f"{text}{maker.random.choice(_POOL)}"
+        if number % 5 == 0:  # a pattern without anchors accepts more than it spells
+            yield f"{generator.random.choice(_POOL)}{text}"
+            yield f"{text}{generator.random.choice(_POOL)}"
 
 
-class _Maker:
-    """Makes strings out of a parsed pattern."""
+class _StringGenerator:
+    """Generates strings from a parsed pattern."""
 
     def __init__(self, chooser: random.Random) -> None:
         self.random = chooser
-        self.left = MOST_TEXT
+        self.left = MAX_TEXT_LENGTH
 
-    def text(self, parsed: Any) -> str:
-        self.left = MOST_TEXT
+    def text(self, parsed: ParsedPattern) -> str:
+        self.left = MAX_TEXT_LENGTH
         return self.sequence(parsed)
 
-    def sequence(self, parts: Any) -> str:
+    def sequence(self, parts: ParsedPattern) -> str:
         return "".join(self.part(str(kind), value) for kind, value in parts)
 
-    def part(self, kind: str, value: Any) -> str:
+    def part(self, kind: str, value: PatternValue) -> str:
         if kind == "LITERAL":
             return chr(value)
         if kind == "NOT_LITERAL":
@@ -140,20 +152,20 @@ class _Maker:
             return ""
         raise _UnsupportedError
 
-    def repeated(self, least: int, most: Any, part: Any) -> str:
-        highest = min(int(most), least + 300)
+    def repeated(self, minimum: int, maximum: int, part: ParsedPattern) -> str:
+        highest = min(int(maximum), minimum + 300)
         times = self.random.choice(
-            (least, *(min(least + more, highest) for more in (1, 2, 20)), highest)
+            (minimum, *(min(minimum + more, highest) for more in (1, 2, 20)), highest)
         )
         made: list[str] = []
         for _ in range(times):
             if self.left <= 0:
-                break  # too long already: what comes out is only used if the pattern accepts it
+                break  # too long; the result is only used if the pattern accepts it
             made.append(self.sequence(part))
             self.left -= len(made[-1]) + 1
         return "".join(made)
 
-    def one_of(self, members: Any) -> str:
+    def one_of(self, members: ParsedPattern) -> str:
         kinds = [(str(kind), value) for kind, value in members]
         negated = kinds[0][0] == "NEGATE"
         choices: list[str] = []

@@ -1,11 +1,11 @@
-"""JSON values and the plainest schemas, as comparison tells them apart."""
+"""Properties of JSON values and of trivial schemas that comparison needs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TypeGuard
 
 import orjson
 
@@ -13,6 +13,7 @@ from commonplace.kernel.json_types import Json
 
 
 def type_name(value: Json) -> str:
+    """Return the JSON Schema type of a value; whole numbers are integers."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -25,12 +26,13 @@ def type_name(value: Json) -> str:
 
 
 def fits(types: frozenset[str], value: Json) -> bool:
+    """Tell whether a value has one of the types."""
     name = type_name(value)
     return name in types or (name == "integer" and "number" in types)
 
 
 def canonical(value: Json) -> bytes:
-    """A value's identity: 1 and 1.0 are one, the order of keys does not count."""
+    """Return a key that equal values share: 1 equals 1.0, the order of keys does not matter."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     try:
@@ -40,11 +42,13 @@ def canonical(value: Json) -> bytes:
 
 
 def among(value: Json, values: list[Json]) -> bool:
+    """Tell whether a value equals one of several."""
     key = canonical(value)
     return any(canonical(other) == key for other in values)
 
 
 def refuses_all(schema: Json) -> bool:
+    """Tell whether a schema is `false` or `not: {}`."""
     return schema is False or (
         isinstance(schema, dict)
         and schema.get("not") in ({}, True)
@@ -53,6 +57,7 @@ def refuses_all(schema: Json) -> bool:
 
 
 def only_null(schema: Json) -> bool:
+    """Tell whether a schema accepts null and nothing else."""
     if not isinstance(schema, dict):
         return False
     return (
@@ -62,18 +67,19 @@ def only_null(schema: Json) -> bool:
     )
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Tell whether a value is a JSON number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def multiples_rule(
+def find_multiples_rule(
     old: Iterable[float], new: Iterable[float], *, old_whole: bool, new_whole: bool
 ) -> str | None:
-    """The rule that a change of multipleOf comes under; None where the same numbers fit.
+    """Return the rule for a change of multipleOf, or None if the same numbers are valid.
 
-    `whole`: only integers are allowed.
+    `old_whole` and `new_whole`: only integers are allowed.
     """
-    before, after = _step(old, old_whole), _step(new, new_whole)
+    before, after = _common_step(old, old_whole), _common_step(new, new_whole)
     if before == after:
         return None
     narrowed = before is None or (after is not None and (after / before).denominator == 1)
@@ -87,8 +93,8 @@ def multiples_rule(
     )
 
 
-def _step(multiples: Iterable[float], whole: bool) -> Fraction | None:
-    """The smallest positive number that fits all; None where any number fits."""
+def _common_step(multiples: Iterable[float], whole: bool) -> Fraction | None:
+    """Return the smallest positive number that is a multiple of all; None if any number is valid."""
     steps = [Fraction(str(value)) for value in multiples if value > 0 and math.isfinite(value)]
     steps += [Fraction(1)] if whole else []
     if not steps:
