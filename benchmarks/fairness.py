@@ -185,10 +185,10 @@ def server(part: str) -> Iterator[str]:
 def migrate(url: str, dimensions: int) -> None:
     from commonplace.bootstrap.team import postgres_components
     from commonplace.files.store.postgres_embeddings import fit_length
-    from commonplace.storage.postgres.database import opened
+    from commonplace.storage.postgres.database import open_database
     from commonplace.storage.postgres.migrations import migrate as bring_up
 
-    with opened(url, pool_size=1) as database:
+    with open_database(url, pool_size=1) as database:
         bring_up(database, postgres_components())
         fit_length(database, dimensions)
 

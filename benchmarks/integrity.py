@@ -16,7 +16,7 @@ from pathlib import Path
 
 from commonplace.files.store.integrity import database_checks
 from commonplace.storage.integrity.checks import find_damage
-from commonplace.storage.integrity.monitor import Gently
+from commonplace.storage.integrity.monitor import CheckThrottle
 from commonplace.storage.sqlite.database import Connection, Database
 
 ROW_BYTES = 20_000
@@ -70,7 +70,9 @@ def main(megabytes: int) -> None:
 
         show("read, no check beside", timed(read, 5000))
         checking = threading.Thread(
-            target=lambda: find_damage(database_checks(path), pause=Gently(threading.Event()))
+            target=lambda: find_damage(
+                database_checks(path), pause=CheckThrottle(threading.Event())
+            )
         )
         processor, begun = time.process_time(), time.perf_counter()
         checking.start()

@@ -37,8 +37,8 @@ from commonplace.kernel.settings import (  # noqa: E402
     StorageSettings,
 )
 from commonplace.storage.credentials.envelope import Keyring  # noqa: E402
-from commonplace.storage.network_loop import Outbound  # noqa: E402
-from commonplace.storage.shared_rates import Bucket  # noqa: E402
+from commonplace.storage.network_loop import NetworkLoop  # noqa: E402  # noqa: E402
+from commonplace.storage.shared_rates import RateBucket  # noqa: E402  # noqa: E402
 from commonplace.storage.valkey.client import Valkey  # noqa: E402
 from commonplace.storage.valkey.rates import ValkeyRates  # noqa: E402
 
@@ -109,9 +109,9 @@ def sealing() -> None:
 
 
 async def rates(url: str) -> None:
-    outbound = Outbound()
+    outbound = NetworkLoop()
     shared = ValkeyRates(Valkey(url, outbound))
-    buckets = [Bucket("key:a", 1e6, 1_000_000), Bucket("tenant:a", 1e6, 1_000_000)]
+    buckets = [RateBucket("key:a", 1e6, 1_000_000), RateBucket("tenant:a", 1e6, 1_000_000)]
     await shared.take(buckets)
     line(
         "take from two shared buckets (Valkey on loopback)",

@@ -34,7 +34,7 @@ REFERENCE = {
 
 def run(case: str) -> None:
     """One case in this process: prints seconds and peak megabytes."""
-    from commonplace.kernel.gc_control import collector_off
+    from commonplace.kernel.gc_control import gc_paused
     from commonplace.openapi.engine.convert.chain import convert
     from commonplace.openapi.engine.document.load import load
     from commonplace.openapi.engine.fix import FixOptions, fix
@@ -45,7 +45,7 @@ def run(case: str) -> None:
     began = time.perf_counter()
     document = load(source)
     if case != "load":
-        with collector_off():
+        with gc_paused():
             began = time.perf_counter()
             if case.startswith("fix"):
                 every = case.endswith("flags")

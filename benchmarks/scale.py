@@ -42,7 +42,7 @@ from commonplace.files.model import WriteMode
 from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.search.semantic import embed_models
-from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.database import open_database
 from servers import make_database, running_postgres
 
 ROOT = Path(__file__).parent.parent
@@ -261,7 +261,7 @@ def forget_writes(url: str) -> None:
 async def indexing(url: str) -> float:
     """Chunks a second that one worker's words take, without any model."""
     language = Language(seed=11)
-    with opened(url) as database:
+    with open_database(url) as database:
         files, caller = (
             build_postgres_files(database),
             AuthContext(Tenant(f"index-{random.getrandbits(32)}"), ALL_SCOPES, ""),
@@ -292,7 +292,7 @@ def on_postgres(url: str, options: argparse.Namespace) -> bool:
         rows.append((str(count), *_row(figures)))
         fresh = fresh and at(figures.fresh, 0.95) <= FRESHNESS_SECONDS
     rate = asyncio.run(indexing(url))
-    with opened(url, pool_size=1) as database:
+    with open_database(url, pool_size=1) as database:
         size = database.doctor()[0]["finding"].rpartition(", ")[2]
     _show(
         f"{_chunks(url):,} chunks of {options.tenants} tenants in PostgreSQL, {size}; words "

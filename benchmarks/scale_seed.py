@@ -32,7 +32,7 @@ from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import Passage
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.database import open_database
 from commonplace.storage.postgres.migrations import migrate
 from commonplace.storage.sqlite.database import Connection, Database
 
@@ -120,7 +120,7 @@ def seed_postgres(url: str, sizes: Sequence[int], identity: str, dimensions: int
     would.
     """
     clusters = Clusters(identity, dimensions)
-    with opened(url, pool_size=1) as database:
+    with open_database(url, pool_size=1) as database:
         migrate(database, postgres_components())
         fit_length(database, dimensions)
         with psycopg.connect(url) as connection:

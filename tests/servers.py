@@ -259,11 +259,11 @@ def migrated_database() -> str:
     from commonplace.bootstrap.team import postgres_components
     from commonplace.files.store.postgres_embeddings import fit_length
     from commonplace.kernel.settings import Embedding
-    from commonplace.storage.postgres.database import opened
+    from commonplace.storage.postgres.database import open_database
     from commonplace.storage.postgres.migrations import migrate
 
     url = make_database(shared_postgres())
-    with opened(url, pool_size=1) as database:
+    with open_database(url, pool_size=1) as database:
         migrate(database, postgres_components())
         fit_length(database, Embedding().dimensions)
     return url

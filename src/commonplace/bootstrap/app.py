@@ -67,8 +67,8 @@ class App:
         `restore` then refuses to run, and so does a second server where keys of callers would
         have to be in the memory of both.
         """
-        from commonplace.storage.locks.credential_holder import sole_keeper
-        from commonplace.storage.locks.data_folder import occupied
+        from commonplace.storage.locks.credential_holder import hold_credentials_lock
+        from commonplace.storage.locks.data_folder import share_data_folder
 
         settings = self.settings
         keeps_keys_in_memory = (
@@ -76,11 +76,11 @@ class App:
             and not settings.storage.cache_url
         )
         keeper = (
-            sole_keeper(settings.data, settings.database_url)
+            hold_credentials_lock(settings.data, settings.database_url)
             if keeps_keys_in_memory
             else contextlib.nullcontext()
         )
-        with occupied(settings.data), keeper, self.services.upkeep.serving():
+        with share_data_folder(settings.data), keeper, self.services.upkeep.serving():
             yield
 
     def close(self) -> None:

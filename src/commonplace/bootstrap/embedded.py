@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.kernel.auth import AuthContext, local_user
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
@@ -82,7 +82,11 @@ def external_files(
     """
     from commonplace.files.assembly import External
     from commonplace.storage.credentials.envelope import Keyring
-    from commonplace.storage.credentials.handover import EnvelopeStore, Handover, MemoryEnvelopes
+    from commonplace.storage.credentials.handover import (
+        CredentialHandover,
+        EnvelopeStore,
+        MemoryEnvelopeStore,
+    )
 
     security = services.settings.mcp.files.security
     handover = None
@@ -90,12 +94,12 @@ def external_files(
         keyring = Keyring(
             {int(kek_id): secret for kek_id, secret in security.encryption_keks.items()}
         )
-        store: EnvelopeStore = MemoryEnvelopes()
+        store: EnvelopeStore = MemoryEnvelopeStore()
         if services.cache is not None:
-            from commonplace.storage.valkey.envelopes import ValkeyEnvelopes
+            from commonplace.storage.valkey.envelopes import ValkeyEnvelopeStore
 
-            store = ValkeyEnvelopes(services.cache)
-        handover = Handover(
+            store = ValkeyEnvelopeStore(services.cache)
+        handover = CredentialHandover(
             keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds
         )
     return External(listener, handover, models.reranker, services.outbound.close)
@@ -140,7 +144,7 @@ def open_openapi(services: Services, local: bool) -> OpenApiService:
     settings = services.settings.mcp.openapi
     service = build_openapi(
         local=local,
-        roots=[expanded(root) for root in settings.roots],
+        roots=[expand_home(root) for root in settings.roots],
         allow_hosts=settings.url_allow,
         settings=settings,
         stored=read_stored,

@@ -16,7 +16,7 @@ from commonplace.kernel.lazy import lazy
 from commonplace.kernel.settings import Settings
 from commonplace.kernel.switch import Switch
 from commonplace.storage.credentials.keys import KeyStore
-from commonplace.storage.locks.data_folder import in_use
+from commonplace.storage.locks.data_folder import is_data_folder_in_use
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.trace import Tracer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch
     from commonplace.server.service import ServerService
-    from commonplace.storage.network_loop import Outbound
+    from commonplace.storage.network_loop import NetworkLoop
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.valkey.client import Valkey
     from commonplace.storage.valkey.rates import ValkeyRates
@@ -61,7 +61,7 @@ class Services:
     def __init__(self, settings: Settings, *, local: bool, local_user_writes: bool) -> None:
         self.settings = settings
         self.local = local  # one local user on stdio or the command line, not callers over HTTP
-        self.beside_server = local_user_writes and in_use(settings.data)
+        self.beside_server = local_user_writes and is_data_folder_in_use(settings.data)
         self.locks: dict[str, threading.RLock] = {}
         self.gauges: dict[str, Gauge] = {}  # sizes of caches, by name, of what is built
         self.metrics = Metrics()
@@ -162,12 +162,12 @@ class Services:
         return open_external(self.settings.mcp.files.search, self.outbound, self.metrics.count)
 
     @lazy
-    def outbound(self) -> Outbound:
+    def outbound(self) -> NetworkLoop:
         """The event loop of the connections to models and to the cache."""
-        from commonplace.storage.network_loop import Outbound
+        from commonplace.storage.network_loop import NetworkLoop
 
         with self._data_folder():
-            return self._close_later(Outbound())
+            return self._close_later(NetworkLoop())
 
     @lazy
     def cache(self) -> Valkey | None:
@@ -219,10 +219,10 @@ class Services:
     @contextlib.contextmanager
     def _data_folder(self) -> Iterator[None]:
         """Make sure that the data folder is there and can be used while a service is opened."""
-        from commonplace.storage.disk.access import usable
+        from commonplace.storage.disk.access import explain_disk_errors
 
         self.upkeep.folder.check()  # do not recreate a folder that was removed under a server
-        with usable(self.settings.data):
+        with explain_disk_errors(self.settings.data):
             self.settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
             yield
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
     from commonplace.memory.service import MemoryService
     from commonplace.storage.postgres.database import PostgresDatabase
-    from commonplace.storage.postgres.migrations import Component
+    from commonplace.storage.postgres.migrations import SchemaComponent
 
 
 def on_postgres(settings: Settings) -> bool:
     return settings.storage.url.startswith(("postgresql://", "postgres://"))
 
 
-def postgres_components() -> list[Component]:
+def postgres_components() -> list[SchemaComponent]:
     """List every component of the schema in PostgreSQL, in the order of their migrations."""
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
@@ -33,11 +33,11 @@ def postgres_components() -> list[Component]:
 def open_postgres(settings: Settings) -> PostgresDatabase:
     """Open the database of a team; raise where its schema is not the one of this version."""
     from commonplace.storage.postgres.database import PostgresDatabase
-    from commonplace.storage.postgres.migrations import require
+    from commonplace.storage.postgres.migrations import require_current
 
     database = PostgresDatabase(settings.storage.url, pool_size=settings.storage.pool_size)
     try:
-        require(database, postgres_components())
+        require_current(database, postgres_components())
     except BaseException:
         database.close()
         raise
@@ -133,5 +133,5 @@ async def team_gauges(services: Services) -> dict[str, float]:
             for endpoint in (models.endpoints if models is not None else ())
         }
     if services.cache is not None:
-        gauges["cache_resting"] = float(services.cache.resting)
+        gauges["cache_resting"] = float(services.cache.paused)
     return gauges

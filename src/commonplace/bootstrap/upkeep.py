@@ -13,15 +13,15 @@ from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.settings import Settings
 from commonplace.storage.disk.access import require_writable
-from commonplace.storage.disk.identity import DataFolder
-from commonplace.storage.disk.private_files import tighten_data_folder
+from commonplace.storage.disk.identity import DataFolderIdentity
+from commonplace.storage.disk.private_files import restrict_data_folder
 from commonplace.storage.disk.reserve import Reserve
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
     from commonplace.server.readiness import Probe, Readiness
     from commonplace.storage.integrity.checks import DatabaseChecks
-    from commonplace.storage.integrity.monitor import IntegrityWatch
+    from commonplace.storage.integrity.monitor import IntegrityMonitor
     from commonplace.storage.migrations import Migration
     from commonplace.storage.sqlite.database import Database
     from commonplace.storage.valkey.client import Valkey
@@ -52,17 +52,17 @@ class Upkeep:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.folder = DataFolder(settings.data)
+        self.folder = DataFolderIdentity(settings.data)
         self.reserve = Reserve(settings.data)
         self.databases: list[Database] = []  # open in this process
-        self._watch: IntegrityWatch | None = None
+        self._watch: IntegrityMonitor | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._readiness: Readiness | None = None
 
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Guard the data folder while a server uses it."""
-        tighten_data_folder(self._settings.data)
+        restrict_data_folder(self._settings.data)
         self.folder.hold()
         self.reserve.hold()
         try:
@@ -82,12 +82,12 @@ class Upkeep:
         """Return the findings of the last check of each database."""
         return self._integrity().summary()
 
-    def _integrity(self) -> IntegrityWatch:
+    def _integrity(self) -> IntegrityMonitor:
         if self._watch is None:
-            from commonplace.storage.integrity.monitor import IntegrityWatch
+            from commonplace.storage.integrity.monitor import IntegrityMonitor
 
             hours = self._settings.storage.integrity_check_hours
-            self._watch = IntegrityWatch(
+            self._watch = IntegrityMonitor(
                 self._settings.data, database_checks(self._settings), hours * 3600
             )
         return self._watch
@@ -146,10 +146,12 @@ class Upkeep:
 
 async def _check_postgres(services: Services) -> None:
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.storage.postgres.migrations import require_of, standing
+    from commonplace.storage.postgres.migrations import read_versions, require_versions
 
     components = postgres_components()
-    require_of(await services.postgres.read(lambda connection: standing(connection, components)))
+    require_versions(
+        await services.postgres.read(lambda connection: read_versions(connection, components))
+    )
 
 
 async def _check_cache(cache: Valkey) -> None:

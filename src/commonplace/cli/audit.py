@@ -8,7 +8,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
-from commonplace.storage.disk.access import existing_folder
+from commonplace.storage.disk.access import require_folder
 from commonplace.telemetry.query import MAX_RECORDS, Filter
 from commonplace.telemetry.query import query as query_records
 from commonplace.telemetry.verify import verify as verify_chains
@@ -27,7 +27,7 @@ def verify(as_json: JsonFlag = False) -> None:
     """
     settings = session().config().settings
     if not settings.audit_directory.is_dir():
-        existing_folder(settings.data)  # a new data folder has no trail; a wrong path is an error
+        require_folder(settings.data)  # a new data folder has no trail; a wrong path is an error
     verdict = verify_chains(settings.audit_directory)
     if as_json:
         print_json(verdict.as_dict())

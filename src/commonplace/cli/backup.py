@@ -9,7 +9,8 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.cli.session import session
-from commonplace.storage.backup.archive import restore_archive, write_archive
+from commonplace.storage.backup.archive import write_archive
+from commonplace.storage.backup.restore import restore_archive
 
 
 def backup(

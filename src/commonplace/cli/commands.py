@@ -23,7 +23,7 @@ from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import reveal
-from commonplace.storage.disk.access import unusable
+from commonplace.storage.disk.access import unusable_path
 
 app = typer.Typer(
     name="commonplace",
@@ -105,7 +105,7 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except OSError as error:
         _give_up_output()
-        return fail(unusable(error))
+        return fail(unusable_path(error))
     except KeyboardInterrupt:
         return 130
 

@@ -92,14 +92,14 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     from commonplace.files.store.postgres_embeddings import fit_length, vector_length
     from commonplace.files.store.postgres_words import fit_mode, lexical_mode
     from commonplace.storage.postgres import migrations as postgres_schema
-    from commonplace.storage.postgres.database import opened
+    from commonplace.storage.postgres.database import open_database
 
     components, search = postgres_components(), settings.mcp.files.search
     dimensions = search.embedding.dimensions
-    with opened(settings.storage.url, pool_size=1) as database:
+    with open_database(settings.storage.url, pool_size=1) as database:
         if check:
             standings = database.read_now(
-                lambda connection: postgres_schema.standing(connection, components)
+                lambda connection: postgres_schema.read_versions(connection, components)
             )
             yield from (SchemaStep(each.component, each.found, each.needed) for each in standings)
             ready = all(each.found == each.needed for each in standings)

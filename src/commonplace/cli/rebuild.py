@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json
 from commonplace.cli.session import session
 from commonplace.kernel.settings import Settings
-from commonplace.storage.disk.access import existing_folder
+from commonplace.storage.disk.access import require_folder
 
 MEMORY = "memory.db"
 
@@ -26,11 +26,11 @@ def rebuild(
     Example:
       commonplace rebuild
     """
-    from commonplace.storage.locks.data_folder import alone
+    from commonplace.storage.locks.data_folder import claim_data_folder
 
     settings = session().config().settings
-    existing_folder(settings.data)
-    with alone(settings.data):
+    require_folder(settings.data)
+    with claim_data_folder(settings.data):
         done = _rebuild(settings, everything)
     if as_json:
         print_json({"rebuilt": done})

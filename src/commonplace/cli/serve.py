@@ -52,9 +52,9 @@ def serve(arguments: Sequence[str]) -> int:
     except CommonplaceError as error:
         return report(error)
     except OSError as error:
-        from commonplace.storage.disk.access import unusable
+        from commonplace.storage.disk.access import unusable_path
 
-        return report(unusable(error))
+        return report(unusable_path(error))
 
 
 def _leave_soon(code: int) -> None:

@@ -55,9 +55,9 @@ class CommandSession:
 
     def beside_server(self) -> bool:
         """Tell whether a server uses the same data folder now."""
-        from commonplace.storage.locks.data_folder import in_use
+        from commonplace.storage.locks.data_folder import is_data_folder_in_use
 
-        return in_use(self.config().settings.data)
+        return is_data_folder_in_use(self.config().settings.data)
 
     def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
         """Run a tool as the local user, through the same pipeline as any client."""

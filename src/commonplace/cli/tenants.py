@@ -10,8 +10,8 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.credentials.keys import TENANT_NOT_FOUND, checked_tenant
-from commonplace.storage.locks.data_folder import alone
+from commonplace.storage.credentials.keys import TENANT_NOT_FOUND, validate_tenant_name
+from commonplace.storage.locks.data_folder import claim_data_folder
 
 app = typer.Typer(help="Tenants: the owners of files and memory.", no_args_is_help=True)
 
@@ -51,7 +51,7 @@ def move(
     Example:
       commonplace tenants move team-a platform
     """
-    source, target = Tenant(old), checked_tenant(new)
+    source, target = Tenant(old), validate_tenant_name(new)
     if source == target:
         raise CommonplaceError(INVALID_ARGUMENT, "Old and new name are the same.")
     run = session()
@@ -73,7 +73,7 @@ def move(
             )
         return moved
 
-    with alone(run.config().settings.data):
+    with claim_data_folder(run.config().settings.data):
         moved = run.recorded("tenants_move", {"from": source, "to": target}, move_all)
     if as_json:
         print_json({"from": source, "to": target, "moved": moved})

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CALL_RATE_LIMITED, CommonplaceError
 from commonplace.kernel.settings import LimitSettings
-from commonplace.storage.shared_rates import Bucket, RatesUnavailableError, SharedRates
+from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError, SharedRates
 
 MAX_BUCKETS = 10_000
 Admission = Callable[[], Awaitable[None]]
@@ -84,7 +84,7 @@ class RateLimiter:
         return None
 
     async def _admit_shared(
-        self, shared: SharedRates, buckets: Sequence[Bucket], key: str, tenant: str
+        self, shared: SharedRates, buckets: Sequence[RateBucket], key: str, tenant: str
     ) -> None:
         try:
             wait = await shared.take(buckets)
@@ -101,11 +101,11 @@ class RateLimiter:
         self._keys.take(key)
         self._tenants.take(tenant)
 
-    def _buckets(self, key: str, tenant: str) -> list[Bucket]:
+    def _buckets(self, key: str, tenant: str) -> list[RateBucket]:
         limits = self._settings
         wanted = (
-            Bucket(f"key:{key}", limits.key_per_second, limits.key_burst),
-            Bucket(f"tenant:{tenant}", limits.tenant_per_second, limits.tenant_burst),
+            RateBucket(f"key:{key}", limits.key_per_second, limits.key_burst),
+            RateBucket(f"tenant:{tenant}", limits.tenant_per_second, limits.tenant_burst),
         )
         return [bucket for bucket in wanted if bucket.per_second > 0]
 

@@ -42,8 +42,8 @@ from commonplace.kernel.errors import (
     TOOL_EXCLUDED,
     CommonplaceError,
 )
-from commonplace.kernel.json.document import opened
-from commonplace.storage.failures import explain, means_full_disk
+from commonplace.kernel.json.document import decode_documents
+from commonplace.storage.failures import explain_failure, is_disk_full
 
 log = logging.getLogger("commonplace.dispatch")
 
@@ -240,7 +240,7 @@ class Pipeline:
         try:
             return await self._attempt(call, tool, context, arguments)
         except Exception as failed:
-            if not means_full_disk(failed) or not self._make_room():
+            if not is_disk_full(failed) or not self._make_room():
                 raise
         return await self._attempt(call, tool, context, arguments)
 
@@ -363,7 +363,7 @@ async def _admitted(
 
 def plain(output: Output) -> Any:
     """The JSON value of an output, for callers in this process."""
-    return opened(unwrapped(output))
+    return decode_documents(unwrapped(output))
 
 
 def unwrapped(output: Output) -> Any:
@@ -396,7 +396,7 @@ def _authorize(auth: AuthContext, scope: Scope) -> None:
 
 
 def _internal(error: Exception, call: Call) -> CommonplaceError:
-    explained = explain(error)
+    explained = explain_failure(error)
     if explained is not None:  # the machine's doing, not a defect
         log.info("call %s failed (trace %s): %s", call.name[:128], call.trace_id, error)
         return explained

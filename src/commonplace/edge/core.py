@@ -25,7 +25,7 @@ from commonplace.edge.product import Product
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INTERNAL, UNKNOWN_TOOL, CommonplaceError
 from commonplace.kernel.hidden_characters import count_hidden, json_may_hide, summarize
-from commonplace.kernel.json.document import encode, encode_twice, opened
+from commonplace.kernel.json.document import decode_documents, encode, encode_twice
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
@@ -340,7 +340,7 @@ def _success(outcome: Outcome) -> list[bytes]:
     value = unwrapped(output)
     structured, text, may_hide = encode_twice(value)
     flag = b',"isError":true' if outcome.rejected else b',"isError":false'
-    note = _hidden_note(opened(value)) if may_hide else None
+    note = _hidden_note(decode_documents(value)) if may_hide else None
     more = b"" if note is None else b"," + orjson.dumps(_text(note))
     return [
         b'{"content":[{"type":"text","text":"',

@@ -33,9 +33,9 @@ from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import KeyedListener, PassageListener, Retriever
 from commonplace.search.semantic.rerank import Reranker
-from commonplace.storage.credentials.handover import Handover
+from commonplace.storage.credentials.handover import CredentialHandover
 from commonplace.storage.disk.signal_file import SignalFile, index_request
-from commonplace.storage.locks.leader import DeferringLeadership, Leadership
+from commonplace.storage.locks.leader import DeferredLeaderLock, LeaderLock
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.shared_rates import SharedRates
 from commonplace.storage.sqlite.database import Database
@@ -54,7 +54,7 @@ class External:
     """
 
     listener: KeyedListener | None
-    handover: Handover | None
+    handover: CredentialHandover | None
     reranker: Reranker | None
     close: Callable[[], None] = lambda: None
 
@@ -112,9 +112,9 @@ def build_files(
     local = local_worker(local_vectors, index, listener, settings)
     workers = [worker for worker in (local, embedding) if worker is not None]
     leader = (
-        Leadership(data / LOCK_FILE)
+        LeaderLock(data / LOCK_FILE)
         if server is None
-        else DeferringLeadership(data / LOCK_FILE, DEFER_SECONDS)
+        else DeferredLeaderLock(data / LOCK_FILE, DEFER_SECONDS)
     )
     indexer = Indexer(index, files, leader, work, workers)
     files.queued = indexer.wake if server is None else _waking(indexer, server)
@@ -198,7 +198,7 @@ def _worker(
     jobs: VectorJobStore,
     passages: PassageSource,
     listener: KeyedListener,
-    handover: Handover | None,
+    handover: CredentialHandover | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker:
     """A local model embeds one file at a time: it is the processor that bounds it, not waiting."""

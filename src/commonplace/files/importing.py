@@ -20,7 +20,7 @@ from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import has_hidden
-from commonplace.kernel.path_segments import spell
+from commonplace.kernel.paths import spell_segment
 
 INVENTORY_PAGE = 1_000
 WRITES_AT_ONCE = 16  # they share commits
@@ -126,7 +126,7 @@ class FolderImport:
 
     async def _inventory(self) -> dict[str, StoredFile]:
         top = self._under.split("/")[1] if self._under else ""
-        prefix = f"/{top}/" if top and spell(top) == top else ""
+        prefix = f"/{top}/" if top and spell_segment(top) == top else ""
         found: dict[str, StoredFile] = {}
         after = ""
         while page := await self._service.inventory(

@@ -26,7 +26,7 @@ from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.model import LexicalStore, PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres.database import PostgresDatabase
-from commonplace.storage.postgres.notifications import Bell
+from commonplace.storage.postgres.notifications import NotificationChannel
 from commonplace.storage.shared_rates import SharedRates
 
 CHANNEL = "commonplace_files"
@@ -136,7 +136,7 @@ def run_postgres_files(
     """
     files: Files  # which the bell wakes, and which rings it
     heard = (lambda: files.indexer.wake()) if settings.index.workers else None
-    bell = Bell(database, CHANNEL, heard)
+    bell = NotificationChannel(database, CHANNEL, heard)
     files = build_postgres_files(
         database,
         settings,
@@ -145,7 +145,7 @@ def run_postgres_files(
         listener=listener,
         external=external,
         rates=rates,
-        ring=bell.ring,
+        ring=bell.notify,
     )
     thread = IndexerThread(files.indexer)
     bell.start()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from commonplace.files.errors import RATE_LIMITED
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.shared_rates import Bucket, RatesUnavailableError, SharedRates
+from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError, SharedRates
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class RateLimit:
         if self.shared is not None:
             try:
                 return await self.shared.take(
-                    [Bucket(f"files:{tenant}", self.per_second, self.burst)]
+                    [RateBucket(f"files:{tenant}", self.per_second, self.burst)]
                 )
             except RatesUnavailableError:
                 pass  # each process counts for itself meanwhile

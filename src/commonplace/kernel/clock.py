@@ -9,9 +9,10 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 def iso(moment: datetime) -> str:
-    """`2025-01-01T00:00:00.000Z`"""
+    """Format a time: `2025-01-01T00:00:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

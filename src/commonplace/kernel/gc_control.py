@@ -1,5 +1,7 @@
-"""Large structures and the garbage collector: trees and indexes have no cycles, and walking a
-million nodes costs more than making them.
+"""Pauses of the garbage collector while large structures are built.
+
+Parsed documents and indexes have no cycles, and traversing a million nodes costs more than
+creating them.
 """
 
 from __future__ import annotations
@@ -11,41 +13,41 @@ from contextlib import contextmanager
 
 LARGE_BYTES = 1_000_000
 
+_lock = threading.Lock()
 _pauses = 0
-_pause_lock = threading.Lock()
-_resume = False
-_keep = False
+_enable_after = False
+_freeze_after = False
 
 
 @contextmanager
-def collector_off(*, keep: bool = False) -> Iterator[None]:
-    """No garbage collection while something large is built.
+def gc_paused(*, freeze: bool = False) -> Iterator[None]:
+    """Pause garbage collection. Nested and concurrent pauses end with the last one.
 
-    `keep`: what was built will be cached, so the collector never looks at it until `forget_kept`.
+    `freeze`: the new objects will be cached, so the collector ignores them until `gc_unfreeze`.
     """
-    global _pauses, _resume, _keep
-    with _pause_lock:
+    global _pauses, _enable_after, _freeze_after
+    with _lock:
         if _pauses == 0:
-            _resume = gc.isenabled()
+            _enable_after = gc.isenabled()
             gc.disable()
-            if keep:
-                gc.collect(1)  # young garbage would be kept too
+            if freeze:
+                gc.collect(1)  # young garbage would be frozen too
         _pauses += 1
-        _keep = _keep or keep
+        _freeze_after = _freeze_after or freeze
     try:
         yield
     finally:
-        with _pause_lock:
+        with _lock:
             _pauses -= 1
             if _pauses == 0:
-                if _keep:
+                if _freeze_after:
                     gc.freeze()
-                    _keep = False
-                if _resume:
+                    _freeze_after = False
+                if _enable_after:
                     gc.enable()
 
 
-def forget_kept() -> None:
-    """A kept document is gone: the collector looks at everything once."""
+def gc_unfreeze() -> None:
+    """Make the collector examine everything again, after a frozen structure was dropped."""
     gc.unfreeze()
     gc.collect()

@@ -1,5 +1,6 @@
-"""From a thread back to event loops: who waits in one loop is woken together, for waking a loop
-costs as much as a small write.
+"""Callbacks from threads into event loops, with one wake-up per loop.
+
+Waking a loop costs as much as a small write, so callbacks for the same loop travel together.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-
-def tell_together(waiting: Iterable[tuple[asyncio.Future[Any], Callable[[], None]]]) -> None:
-    """Call each function in the loop of its future, unless nobody waits for that any more."""
-    by_loop: dict[
-        asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Callable[[], None]]]
-    ] = {}
-    for waiter, tell in waiting:
-        by_loop.setdefault(waiter.get_loop(), []).append((waiter, tell))
-    for loop, those in by_loop.items():
-        with suppress(RuntimeError):  # it is closed: nobody is left to tell
-            loop.call_soon_threadsafe(_tell, those)
+Callback = tuple["asyncio.Future[Any]", Callable[[], None]]
 
 
-def _tell(those: Sequence[tuple[asyncio.Future[Any], Callable[[], None]]]) -> None:
-    for waiter, tell in those:
-        if not waiter.done():  # it was given up
-            tell()
+def call_in_loops(callbacks: Iterable[Callback]) -> None:
+    """Call each function in the loop of its future, unless that future is already done."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Callback]] = {}
+    for future, callback in callbacks:
+        by_loop.setdefault(future.get_loop(), []).append((future, callback))
+    for loop, group in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_run, group)
+
+
+def _run(group: Sequence[Callback]) -> None:
+    for future, callback in group:
+        if not future.done():  # it may have been cancelled
+            callback()

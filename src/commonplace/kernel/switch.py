@@ -1,4 +1,4 @@
-"""A setting that can be turned while the product runs."""
+"""A setting that can be changed while the product runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Switch:
-    """Read at every call, so that turning it takes effect at once."""
+    """A boolean that is read at every call, so that a change takes effect at once."""
 
     on: bool
 

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from commonplace.kernel.gc_control import forget_kept
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.gc_control import gc_unfreeze
+from commonplace.kernel.paths import expand_home
 from commonplace.openapi.engine.document.bundle import BundleResult, bundle_document
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.inliner import Inliner
@@ -132,7 +132,7 @@ class Access:
 def _real(path: str, start: Path | None) -> Path:
     if "\0" in path or not path:
         raise CommonplaceError(SPEC_NOT_FOUND, "The path is empty or holds a NUL character.")
-    place = expanded(path)
+    place = expand_home(path)
     return Path(os.path.realpath(start / place if start is not None else place))
 
 
@@ -205,7 +205,7 @@ class _Cache:
             document.derived.clear()  # a call that still works with it derives again what it needs
         gone.clear()
         if kept:
-            forget_kept()
+            gc_unfreeze()
 
 
 class OpenApiService:

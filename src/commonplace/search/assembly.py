@@ -23,7 +23,7 @@ from commonplace.search.semantic.embed_external import ExternalModel, ExternalSe
 from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.model_http import ModelEndpoint
 from commonplace.search.semantic.rerank import ExternalReranker
-from commonplace.storage.network_loop import Outbound
+from commonplace.storage.network_loop import NetworkLoop
 
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
 
@@ -151,7 +151,7 @@ class ExternalModels:
 
 
 def open_external(
-    settings: FilesSearch, outbound: Outbound, count: Callable[[str], None] = lambda event: None
+    settings: FilesSearch, outbound: NetworkLoop, count: Callable[[str], None] = lambda event: None
 ) -> ExternalModels | None:
     """None while every external model is off. Their connections live on `outbound`."""
     embedding, rerank = settings.embedding, settings.rerank

@@ -12,7 +12,7 @@ from typing import Any
 
 from commonplace.kernel.errors import INTERNAL, CommonplaceError
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
-from commonplace.storage.failures import explain
+from commonplace.storage.failures import explain_failure
 
 PROBE_SECONDS = 2.0
 KEPT_SECONDS = 0.25  # the report answers all who ask within this time: probing writes to the disk
@@ -70,7 +70,7 @@ async def _asked(probe: Probe) -> CommonplaceError | None:
             STORAGE_UNAVAILABLE, message, hint="Retry in a moment.", retryable=True
         )
     except Exception as error:  # whatever a probe meets means that its part cannot be used
-        return explain(error) or CommonplaceError(
+        return explain_failure(error) or CommonplaceError(
             INTERNAL, f"The check of the {probe.name} failed ({type(error).__name__})."
         )
     return None

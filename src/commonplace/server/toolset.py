@@ -27,7 +27,7 @@ def toolset(service: Callable[[], ServerService]) -> Toolset:
         return (health.tool(made), metrics.tool(made), status.tool(made), *audit.tools(made))
 
     def codes() -> Sequence[Code]:
-        from commonplace.storage.backup.archive import CODES as ARCHIVE_CODES
+        from commonplace.storage.backup.errors import CODES as ARCHIVE_CODES
         from commonplace.storage.credentials.keys import CODES as KEY_CODES
         from commonplace.storage.locks.data_folder import CODES as OCCUPANCY_CODES
         from commonplace.telemetry.errors import CODES as AUDIT_CODES

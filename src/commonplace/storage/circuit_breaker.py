@@ -1,6 +1,4 @@
-"""A circuit breaker: after several failures in a row nobody waits for a broken service, until
-one probe finds it well again.
-"""
+"""A circuit breaker: after several failures in a row, callers stop waiting for a broken service."""
 
 from __future__ import annotations
 
@@ -9,54 +7,60 @@ import time
 from collections.abc import Callable
 
 FAILURES = 5
-FIRST_REST_SECONDS = 2.0
-LONGEST_REST_SECONDS = 30.0
+FIRST_PAUSE_SECONDS = 2.0
+LONGEST_PAUSE_SECONDS = 30.0
 
 
-class Breaker:
-    """`rest()` before a try: 0 means go on.
+class CircuitBreaker:
+    """Count failures in a row and pause after `failures` of them. Thread-safe.
 
-    Then tell how it went with `succeeded` or `failed`. Thread-safe.
+    Ask `pause_seconds()` before an attempt, then report it with `record_success` or
+    `record_failure`.
     """
 
     def __init__(
         self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._failures = failures
+        self._threshold = failures
         self._clock = clock
-        self._guard = threading.Lock()
-        self._in_a_row = 0
-        self._rest_seconds = FIRST_REST_SECONDS
-        self._until = 0.0
+        self._lock = threading.Lock()
+        self._failures_in_a_row = 0
+        self._pause_seconds = FIRST_PAUSE_SECONDS
+        self._paused_until = 0.0
 
-    def rest(self) -> float:
-        """Seconds to stay away; 0 where a try is welcome.
+    def pause_seconds(self) -> float:
+        """Return how long to stay away; 0 means that an attempt is allowed.
 
-        While it is open, one caller per rest becomes the probe.
+        While the breaker is open, one caller per pause is allowed as a probe.
         """
-        with self._guard:
+        with self._lock:
             now = self._clock()
-            if self._in_a_row < self._failures:
+            if self._failures_in_a_row < self._threshold:
                 return 0.0
-            if now < self._until:
-                return self._until - now
-            self._until = now + self._rest_seconds  # this caller probes; the others rest on
+            if now < self._paused_until:
+                return self._paused_until - now
+            self._paused_until = now + self._pause_seconds  # this caller probes; others wait
             return 0.0
 
-    def succeeded(self) -> None:
-        with self._guard:
-            self._in_a_row, self._rest_seconds, self._until = 0, FIRST_REST_SECONDS, 0.0
+    def record_success(self) -> None:
+        """Close the breaker."""
+        with self._lock:
+            self._failures_in_a_row = 0
+            self._pause_seconds = FIRST_PAUSE_SECONDS
+            self._paused_until = 0.0
 
-    def failed(self) -> None:
-        with self._guard:
-            self._in_a_row += 1
-            if self._in_a_row == self._failures:
-                self._until = self._clock() + self._rest_seconds
-            elif self._in_a_row > self._failures:
-                self._rest_seconds = min(self._rest_seconds * 2, LONGEST_REST_SECONDS)
-                self._until = self._clock() + self._rest_seconds
+    def record_failure(self) -> None:
+        """Count a failure; open the breaker, or double its pause, after too many."""
+        with self._lock:
+            self._failures_in_a_row += 1
+            if self._failures_in_a_row < self._threshold:
+                return
+            if self._failures_in_a_row > self._threshold:
+                self._pause_seconds = min(self._pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+            self._paused_until = self._clock() + self._pause_seconds
 
     @property
-    def open(self) -> bool:
-        with self._guard:
-            return self._in_a_row >= self._failures and self._clock() < self._until
+    def is_open(self) -> bool:
+        """Whether callers should stay away now."""
+        with self._lock:
+            return self._failures_in_a_row >= self._threshold and self._clock() < self._paused_until

@@ -1,7 +1,4 @@
-"""What can go wrong between us and a database, as stable codes.
-
-Domains translate `BusyError` into their own contract's code.
-"""
+"""Error codes of storage. Domains translate `BusyError` into the code of their contract."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from commonplace.kernel.errors import Code, CommonplaceError, Kind
 STORAGE_BUSY = Code(
     "STORAGE_BUSY",
     Kind.UNAVAILABLE,
-    "Another writer holds the database for longer than the lock timeout; retry.",
+    "Another writer held the database for longer than the lock timeout; retry.",
 )
 STORAGE_FULL = Code(
     "STORAGE_FULL", Kind.UNAVAILABLE, "The disk or the database is full; nothing was written."
@@ -23,23 +20,23 @@ STORAGE_DAMAGED = Code(
 STORAGE_UNAVAILABLE = Code(
     "STORAGE_UNAVAILABLE",
     Kind.UNAVAILABLE,
-    "The database cannot be reached, or gave a transaction up; what was asked may not be done.",
+    "The database cannot be reached, or aborted the transaction; the change may not have been made.",
 )
 STORAGE_REPLACED = Code(
     "STORAGE_REPLACED",
     Kind.UNAVAILABLE,
-    "The data folder or a database file was removed or replaced while the server runs; nothing "
-    "is acknowledged until it restarts.",
+    "The data folder or a database file was removed or replaced while the server was running; "
+    "nothing is acknowledged until it restarts.",
 )
 PATH_UNUSABLE = Code(
     "PATH_UNUSABLE",
     Kind.INVALID_DATA,
-    "A folder or file that is needed cannot be made, read or written; the message names it.",
+    "A required folder or file cannot be created, read or written; the message names it.",
 )
 SCHEMA_MISMATCH = Code(
     "SCHEMA_MISMATCH",
     Kind.INVALID_DATA,
-    "The database has another schema version than this program needs.",
+    "The schema version of the database is not the one that this program needs.",
 )
 
 CODES: tuple[Code, ...] = (
@@ -54,7 +51,7 @@ CODES: tuple[Code, ...] = (
 
 
 def disk_full() -> CommonplaceError:
-    """Return the error of a write that found no room on the disk."""
+    """Return the error of a write to a full disk."""
     return CommonplaceError(
         STORAGE_FULL,
         "The disk is full; nothing was written.",
@@ -69,23 +66,23 @@ def damaged(reason: str) -> CommonplaceError:
     return CommonplaceError(
         STORAGE_DAMAGED,
         f"The database is damaged: {reason}.",
-        hint="Ask the operator to run `commonplace doctor`: it says whether to rebuild the index "
+        hint="Ask the operator to run `commonplace doctor`: it tells whether to rebuild the index "
         "or to restore a backup.",
     )
 
 
 def damaged_document(name: str) -> CommonplaceError:
-    """Return the error of a JSON document of ours that cannot be read."""
+    """Return the error of a stored JSON document that cannot be parsed."""
     return CommonplaceError(
         STORAGE_DAMAGED,
-        f"{name} is damaged: it is not the JSON document it was.",
-        hint="Ask the operator to restore it from a backup, or to move it away; nothing was "
-        "written.",
+        f"{name} is damaged: it is not a valid JSON document.",
+        hint="Nothing was written. Ask the operator to restore it from a backup, or to move it "
+        "away.",
     )
 
 
 def replaced(what: str) -> CommonplaceError:
-    """Return the error of a change that would go to a file which has lost its name."""
+    """Return the error of a change to a file that was removed or replaced."""
     return CommonplaceError(
         STORAGE_REPLACED,
         f"{what} was removed or replaced while the server was running; the change was not "
@@ -95,12 +92,12 @@ def replaced(what: str) -> CommonplaceError:
 
 
 class BusyError(CommonplaceError):
-    """The write lock was not free within its time; nothing was written."""
+    """The write lock was not free in time; nothing was written."""
 
     def __init__(self, waited_seconds: float) -> None:
         super().__init__(
             STORAGE_BUSY,
-            f"The database was locked by another writer for {waited_seconds:.1f} s.",
+            f"Another writer held the database lock for {waited_seconds:.1f} s.",
             hint="Retry; if it persists, look for a process that holds a long transaction.",
             details={"waited_seconds": round(waited_seconds, 3)},
             retryable=True,

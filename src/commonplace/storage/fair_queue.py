@@ -1,13 +1,13 @@
-"""Fair claims: tenants take turns, and so do the scopes of one tenant, however much work each of
-them has queued.
-"""
+"""Fair claims from a job queue: tenants, and the scopes of a tenant, are served in turn."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+from commonplace.kernel.lru import LruCache
 
 MAX_REMEMBERED = 20_000
 
@@ -15,54 +15,50 @@ Claimed = TypeVar("Claimed")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A tenant's scope (a project) that has queued work."""
+class TenantScope:
+    """A scope of a tenant (a project) that has queued work."""
 
     tenant: str
     scope: str
 
 
-class Turns:
-    """Remembers who was served when, in this process.
+class FairQueue:
+    """Remember when each tenant and scope was served, in this process.
 
     The least recently served goes first. Not thread-safe.
     """
 
     def __init__(self) -> None:
-        self._served: OrderedDict[str | Place, int] = OrderedDict()
+        self._last_turns: LruCache[str | TenantScope, int] = LruCache(MAX_REMEMBERED)
         self._turn = 0
 
-    def order(self, places: Iterable[Place]) -> dict[str, deque[Place]]:
-        """Return the places of each tenant; tenants, and the places of each, by when they were
-        last served.
-        """
-        by_tenant: dict[str, list[Place]] = defaultdict(list)
-        for place in places:
-            by_tenant[place.tenant].append(place)
-        tenants = sorted(by_tenant, key=lambda tenant: self._served.get(tenant, 0))
+    def order(self, scopes: Iterable[TenantScope]) -> dict[str, deque[TenantScope]]:
+        """Return the scopes by tenant; tenants and scopes least recently served first."""
+        by_tenant: dict[str, list[TenantScope]] = defaultdict(list)
+        for scope in scopes:
+            by_tenant[scope.tenant].append(scope)
         return {
-            tenant: deque(sorted(by_tenant[tenant], key=lambda place: self._served.get(place, 0)))
-            for tenant in tenants
+            tenant: deque(sorted(by_tenant[tenant], key=self._last_turn))
+            for tenant in sorted(by_tenant, key=self._last_turn)
         }
 
-    def serve(self, place: Place) -> None:
-        """Note that a place had its turn."""
+    def record_turn(self, scope: TenantScope) -> None:
+        """Note that a scope was served."""
         self._turn += 1
-        for name in (place.tenant, place):
-            self._served[name] = self._turn
-            self._served.move_to_end(name)
-        while len(self._served) > MAX_REMEMBERED:
-            self._served.popitem(last=False)
+        self._last_turns.put(scope.tenant, self._turn)
+        self._last_turns.put(scope, self._turn)
 
     def claim(
-        self, places: Iterable[Place], limit: int, take: Callable[[Place, int], Sequence[Claimed]]
+        self,
+        scopes: Iterable[TenantScope],
+        limit: int,
+        take: Callable[[TenantScope, int], Sequence[Claimed]],
     ) -> list[Claimed]:
-        """Claim up to `limit` jobs with `take(place, most)`, in equal shares for tenants and for
-        the places of a tenant.
+        """Claim up to `limit` jobs with `take(scope, most)`.
 
-        What one of them cannot use goes to the others.
+        Tenants get equal shares, and so do the scopes of a tenant; unused shares go to the others.
         """
-        queues = self.order(places)
+        queues = self.order(scopes)
         claimed: list[Claimed] = []
         while queues and len(claimed) < limit:
             share = max(1, (limit - len(claimed)) // len(queues))
@@ -72,18 +68,24 @@ class Turns:
                     del queues[tenant]
         return claimed
 
+    def _last_turn(self, name: str | TenantScope) -> int:
+        return self._last_turns.peek(name) or 0
+
     def _claim_of_tenant(
-        self, waiting: deque[Place], limit: int, take: Callable[[Place, int], Sequence[Claimed]]
+        self,
+        waiting: deque[TenantScope],
+        limit: int,
+        take: Callable[[TenantScope, int], Sequence[Claimed]],
     ) -> list[Claimed]:
-        """Claim for one tenant. Places that have no more work leave `waiting`."""
+        """Claim for one tenant. Scopes without more work are removed from `waiting`."""
         claimed: list[Claimed] = []
         while waiting and len(claimed) < limit:
-            place = waiting.popleft()
+            scope = waiting.popleft()
             most = max(1, (limit - len(claimed)) // (len(waiting) + 1))
-            taken = take(place, most)
+            taken = take(scope, most)
             if taken:
-                self.serve(place)
+                self.record_turn(scope)
             if len(taken) >= most:
-                waiting.append(place)
+                waiting.append(scope)
             claimed += taken
         return claimed

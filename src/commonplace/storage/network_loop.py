@@ -1,6 +1,6 @@
-"""An event loop in a thread of its own, for connections that outlive the loops of their callers.
+"""An event loop in a background thread, for network connections that outlive their callers' loops.
 
-A server calls from one loop, the index worker from another, a command from several: pooled
+A server calls from one loop, the index worker from another, a command from several; pooled
 connections belong to one loop only.
 """
 
@@ -18,54 +18,49 @@ from commonplace.kernel.errors import SERVER_BUSY, CommonplaceError
 T = TypeVar("T")
 
 
-class Slots:
-    """How many things may wait on the network at a time: in all and for each caller.
-
-    Thread-safe.
-    """
+class CallerSlots:
+    """Limit concurrent network requests, in total and per caller. Thread-safe."""
 
     def __init__(self, total: int, per_caller: int) -> None:
         self._total = total
         self._per_caller = per_caller
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._taken: Counter[str] = Counter()
 
-    def take(self, caller: str) -> None:
-        """Raises SERVER_BUSY, which is retryable, where all slots or all of the caller's are
-        taken.
-        """
-        with self._guard:
+    def acquire(self, caller: str) -> None:
+        """Take a slot. Raises SERVER_BUSY (retryable) if none is free for this caller."""
+        with self._lock:
             own = self._taken[caller]
             if own >= self._per_caller or self._taken.total() >= self._total:
                 if not own:
                     del self._taken[caller]
-                whose = (
+                subject = (
                     f"{own} fetches of this caller are"
                     if own >= self._per_caller
                     else "Too many fetches are"
                 )
                 raise CommonplaceError(
                     SERVER_BUSY,
-                    f"{whose} under way.",
-                    hint="Wait until one has ended, then call again; or pass the document as "
-                    "content.",
+                    f"{subject} in progress.",
+                    hint="Retry when one has finished, or pass the document as content.",
                     details={"retry_after_seconds": 1},
                     retryable=True,
                 )
             self._taken[caller] += 1
 
-    def give(self, caller: str) -> None:
-        with self._guard:
+    def release(self, caller: str) -> None:
+        """Free a slot."""
+        with self._lock:
             self._taken[caller] -= 1
             if self._taken[caller] <= 0:
                 del self._taken[caller]
 
 
-class Outbound:
-    """Starts with the first use; `close` ends what runs on it."""
+class NetworkLoop:
+    """The loop and its thread, started by the first use."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -75,16 +70,16 @@ class Outbound:
         return await asyncio.wrap_future(self.submit(work))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin work from any thread; `result()` of what is returned waits for it.
+        """Start work from any thread and return its future.
 
-        After `close` everything is cancelled at once.
+        After `close` the future is cancelled at once.
         """
-        with self._guard:
+        with self._lock:
             if self._closed:
                 work.close()
-                refused: Future[T] = Future()
-                refused.cancel()
-                return refused
+                cancelled: Future[T] = Future()
+                cancelled.cancel()
+                return cancelled
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
@@ -94,7 +89,8 @@ class Outbound:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        with self._guard:
+        """Cancel all work and end the thread."""
+        with self._lock:
             self._closed = True
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:

@@ -1,4 +1,4 @@
-"""Named SQL: statements live in `.sql` files next to their adapter and are fetched by name."""
+"""Named SQL statements, loaded from `.sql` files beside the adapter that uses them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = re.compile(r"^-- name: *([a-z0-9_]+) *$", re.MULTILINE)
 class Queries(Mapping[str, str]):
     """The statements of one `.sql` file, by the name in their `-- name: ...` line.
 
-    A name used twice is a defect.
+    Raises ValueError for a duplicate name.
     """
 
     def __init__(self, text: str, source: str) -> None:
@@ -65,4 +65,5 @@ def _source(package: str, file_names: Sequence[str]) -> str:
 
 
 def postgres_text(text: str) -> str:
+    """Convert the parameters of SQL text to the style of psycopg, and drop comments."""
     return _PARAMETER.sub(r"%(\1)s", re.sub(r"--(?! name:).*", "", text).replace("%", "%%"))

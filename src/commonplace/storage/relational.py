@@ -1,6 +1,6 @@
-"""What SQLite's and PostgreSQL's connections have in common: named statements in, rows out.
+"""The interface that SQLite's and PostgreSQL's connections share: statements in, rows out.
 
-Domain code written to this runs on both.
+Domain code written to it runs on both.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, Protocol
 Row = tuple[Any, ...]
 
 
-class Rows(Protocol):
-    """The answer of a statement.
+class SqlRows(Protocol):
+    """The result of a statement.
 
-    In PostgreSQL it may still be on its way: ask several questions before reading the first answer.
+    PostgreSQL may still be sending it: issue several statements before reading the first result.
     """
 
     def fetchone(self) -> Row | None: ...
@@ -24,7 +24,11 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Row]: ...
 
 
-class Connection(Protocol):
-    def execute(self, statement: str, parameters: Mapping[str, Any] | None = None, /) -> Rows: ...
+class SqlConnection(Protocol):
+    """A connection inside a transaction."""
 
-    def executemany(self, statement: str, rows: Sequence[Mapping[str, Any]], /) -> Any: ...
+    def execute(
+        self, statement: str, parameters: Mapping[str, Any] | None = None, /
+    ) -> SqlRows: ...
+
+    def executemany(self, statement: str, rows: Sequence[Mapping[str, Any]], /) -> object: ...

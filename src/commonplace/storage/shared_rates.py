@@ -1,4 +1,4 @@
-"""Rates that several processes share: what a limiter needs of whoever counts for all of them."""
+"""Rates that several processes share: the interface of a common counter."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol
 
 
 class RatesUnavailableError(Exception):
-    """Nobody counts for all at the moment: count for yourself."""
+    """The common counter cannot be reached: each process must count for itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
-    """Tokens of one name: so many a second, at most `burst`."""
+class RateBucket:
+    """A named token bucket: `per_second` tokens are added, up to `burst`."""
 
     name: str
     per_second: float
@@ -21,6 +21,11 @@ class Bucket:
 
 
 class SharedRates(Protocol):
-    async def take(self, buckets: Sequence[Bucket]) -> float:
-        """Take a token from every bucket, or from none and say how many seconds to wait."""
+    """Token buckets that several processes take from."""
+
+    async def take(self, buckets: Sequence[RateBucket]) -> float:
+        """Take a token from every bucket and return 0, or take none and return the seconds to wait.
+
+        Raises RatesUnavailableError.
+        """
         ...

@@ -12,7 +12,7 @@ import orjson
 
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.hidden_characters import reveal
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.redaction import scrub
 from commonplace.telemetry.rotation import RotatedFile
@@ -60,7 +60,7 @@ class Scrubbed(logging.Formatter):
 
 def log_file(settings: LogSettings) -> RotatedFile | None:
     """The file that lines are to go to, where one is named."""
-    return RotatedFile(expanded(settings.file), settings.rotate_bytes) if settings.file else None
+    return RotatedFile(expand_home(settings.file), settings.rotate_bytes) if settings.file else None
 
 
 def configure(settings: LogSettings) -> None:

@@ -14,7 +14,7 @@ from files_box import Box
 from commonplace.bootstrap.team import postgres_components
 from commonplace.files.store.postgres_embeddings import fit_length
 from commonplace.kernel.settings import Embedding
-from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.database import open_database
 from commonplace.storage.postgres.migrations import migrate
 from servers import FAST, Postgres, empty_tables
 
@@ -47,7 +47,7 @@ PROJECTS = ["b", "B", "é", "e", "f", "a b", "a-b", "ab"]
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     made = Postgres(language="en_US", **FAST)
-    with opened(made.url, pool_size=1) as database:
+    with open_database(made.url, pool_size=1) as database:
         migrate(database, postgres_components())
         fit_length(database, Embedding().dimensions)
     yield made

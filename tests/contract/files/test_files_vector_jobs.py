@@ -24,10 +24,10 @@ from commonplace.search.semantic.model_http import (
 )
 from commonplace.storage.credentials.envelope import Keyring
 from commonplace.storage.credentials.handover import (
+    CredentialHandover,
+    CredentialPurpose,
     CredentialsUnavailableError,
-    Handover,
-    MemoryEnvelopes,
-    Purpose,
+    MemoryEnvelopeStore,
 )
 
 KEY, OTHER = "sk-caller-0123456789", "sk-second-0123456789"
@@ -61,7 +61,7 @@ class Listener:
         return 0
 
 
-class Envelopes(MemoryEnvelopes):
+class Envelopes(MemoryEnvelopeStore):
     """In memory, and away when told."""
 
     away = False
@@ -81,7 +81,9 @@ class Envelopes(MemoryEnvelopes):
 class World:
     def __init__(self, make_box: MakeBox, **index: int) -> None:
         self.listener, self.envelopes = Listener(), Envelopes()
-        handover = Handover(Keyring({1: "a-secret-of-some-length"}), self.envelopes, "cred", 300)
+        handover = CredentialHandover(
+            Keyring({1: "a-secret-of-some-length"}), self.envelopes, "cred", 300
+        )
         settings = FilesSettings(index=FilesIndex(retry_backoff_ms=0, **index))
         self.box: Box = make_box(settings, external=External(self.listener, handover, None))
         self.box.model_key = KEY
@@ -292,7 +294,7 @@ def test_names_that_look_like_others_stay_apart(world: World) -> None:
 
 
 def test_purposes_differ_for_every_pair_of_files() -> None:
-    places = [Purpose(t, p, f) for t, p, f in itertools.product("tu", "pq", ("/a", "/b"))]
+    places = [CredentialPurpose(t, p, f) for t, p, f in itertools.product("tu", "pq", ("/a", "/b"))]
     assert len(set(places)) == 8
 
 
@@ -339,7 +341,7 @@ def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(
     """
     world.box.write("/a", "green walnut")
     (worker,) = world.box.files.indexer._embedding
-    worker._handover = Handover(Keyring(keks), world.envelopes, "cred", 300)
+    worker._handover = CredentialHandover(Keyring(keks), world.envelopes, "cred", 300)
     world.box.index()
     world.box.model_key = None
     status = world.box.call("file_index_status")

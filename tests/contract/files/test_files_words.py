@@ -35,7 +35,7 @@ from commonplace.kernel.settings import (
 )
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.retriever import HybridRetriever
-from commonplace.storage.postgres.database import PostgresDatabase, opened
+from commonplace.storage.postgres.database import PostgresDatabase, open_database
 
 TEXTS = {
     "/wing.md": "# Wings\n\nThe swept wing lowers drag near the speed of sound.",
@@ -232,7 +232,7 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(
     made = embedder.embedded
     before = [box.found(query) for query in QUERIES]
     close(box)
-    with opened(postgres_url, pool_size=1) as database:
+    with open_database(postgres_url, pool_size=1) as database:
         assert fit_mode(database, "tsvector") == ("bm25", made)
         assert fit_mode(database, "tsvector") == ("tsvector", 0)
     box = hybrid_box(tmp_path, postgres_url, "tsvector", embedder)
@@ -244,7 +244,7 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(
     assert box.found("brontosaurus")[0] == "/new.md"
     close(box)
     embedded = embedder.embedded
-    with opened(postgres_url, pool_size=1) as database:
+    with open_database(postgres_url, pool_size=1) as database:
         assert fit_mode(database, "bm25")[0] == "tsvector"
         assert database.read_now(lexical_mode) == "bm25"
     box = hybrid_box(tmp_path, postgres_url, "bm25", embedder)

@@ -37,7 +37,7 @@ from commonplace.kernel.settings import (
 from commonplace.search.assembly import hybrid_policy, open_semantic_search
 from commonplace.search.model import LexicalResult, Neighbours
 from commonplace.search.retriever import HybridRetriever
-from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.database import open_database
 from commonplace.storage.sqlite.database import Database
 
 PROVED = {
@@ -279,7 +279,7 @@ def test_the_transitional_lexical_mode_needs_postgresql(tmp_path: Path) -> None:
 def test_the_lexical_mode_decides_what_the_words_are_ranked_by(
     tmp_path: Path, postgres_url: str, mode: LexicalMode, measure: str
 ) -> None:
-    with opened(postgres_url, pool_size=1) as database:
+    with open_database(postgres_url, pool_size=1) as database:
         fit_mode(database, mode)
     chosen = FilesSettings(search=FilesSearch(lexical=mode, embedding=Embedding(provider="off")))
     settings = Settings(

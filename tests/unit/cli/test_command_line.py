@@ -19,7 +19,7 @@ from commonplace.kernel.config.catalog import leaves
 from commonplace.kernel.config.loading import load
 from commonplace.kernel.config.yaml_file import parse_yaml
 from commonplace.storage.credentials.keys import KeyStore
-from commonplace.storage.locks.data_folder import occupied
+from commonplace.storage.locks.data_folder import share_data_folder
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.verify import verify
 
@@ -167,7 +167,7 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
     ]
     run(capsys, "tenants", "move", "new", "new", expect=2)
     run(capsys, "tenants", "move", "olf", "new", expect=3)
-    with occupied(own_world / "data"):
+    with share_data_folder(own_world / "data"):
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
@@ -418,7 +418,7 @@ def test_restore_keeps_what_was_there_and_refuses_without_force(
     run(capsys, "backup", str(archive))
     run_json(capsys, "keys", "add", "--tenant", "second", "--label", "b")
     run(capsys, "restore", str(archive), expect=5)
-    with occupied(own_world / "data"):
+    with share_data_folder(own_world / "data"):
         run(capsys, "restore", str(archive), "--force", expect=5)
     (kept,) = json.loads(run(capsys, "restore", str(archive), "--force", "--json"))["kept"]
     assert KeyStore(own_world / "data" / "keys.json").tenants() == {"first"}

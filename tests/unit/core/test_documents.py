@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from commonplace.kernel.json.document import (
     KEEP_QUOTED_BYTES,
     Document,
+    decode_documents,
     encode,
     encode_twice,
-    opened,
 )
 
 NEAR = {"title": 0, "owner": 1}
@@ -68,7 +68,7 @@ def test_an_answer_with_documents_reads_like_one_with_plain_values(
     assert b"".join(structured) == orjson.dumps(plain)
     assert orjson.loads(orjson.loads(b'"' + b"".join(text) + b'"')) == plain
     assert orjson.loads(encode(held)) == plain
-    assert opened(held) == plain
+    assert decode_documents(held) == plain
 
 
 def test_a_document_is_a_mapping_of_what_went_in() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.cli import main
 from commonplace.files.engine.folder import scan, text_of
-from commonplace.kernel.path_segments import number, spell, spells
+from commonplace.kernel.paths import is_spelling_of, number_segment, spell_segment
 
 
 def make(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -56,14 +56,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_each_illegal_byte_is_spelled_and_legal_names_are_unchanged() -> None:
-    assert spell("[id].md") == "_x5Bid_x5D.md"
-    assert spell("é b") == "_xC3_xA9_x20b"
-    assert spell("Legal-name_1.tar.gz") == "Legal-name_1.tar.gz"
-    assert [number("_x5B.md", count) for count in (1, 2)] == ["_x5B.md", "_x5B_2.md"]
-    assert number(".e_x5B", 2) == ".e_x5B_2"
-    assert spells("_x5B_2.md", "[.md")
-    assert not spells("_x5B_2.md", "].md")
-    assert not spells("a_2.md", "a.md")
+    assert spell_segment("[id].md") == "_x5Bid_x5D.md"
+    assert spell_segment("é b") == "_xC3_xA9_x20b"
+    assert spell_segment("Legal-name_1.tar.gz") == "Legal-name_1.tar.gz"
+    assert [number_segment("_x5B.md", count) for count in (1, 2)] == ["_x5B.md", "_x5B_2.md"]
+    assert number_segment(".e_x5B", 2) == ".e_x5B_2"
+    assert is_spelling_of("_x5B_2.md", "[.md")
+    assert not is_spelling_of("_x5B_2.md", "].md")
+    assert not is_spelling_of("a_2.md", "a.md")
 
 
 @pytest.mark.parametrize(

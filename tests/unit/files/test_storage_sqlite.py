@@ -18,7 +18,7 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import SCHEMA_MISMATCH, STORAGE_DAMAGED, BusyError
-from commonplace.storage.locks.leader import Leadership
+from commonplace.storage.locks.leader import LeaderLock
 from commonplace.storage.migrations import Migration
 from commonplace.storage.queries import Queries
 from commonplace.storage.sqlite.database import Connection, Database
@@ -185,16 +185,16 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "index.lock"
-    first, second = Leadership(path), Leadership(path)
+    first, second = LeaderLock(path), LeaderLock(path)
     assert first.try_acquire()
     assert first.try_acquire()
     assert not second.try_acquire()
     first.release()
     assert second.try_acquire()
     second.release()
-    code = "import sys, pathlib\nfrom commonplace.storage.locks.leader import Leadership\n"
+    code = "import sys, pathlib\nfrom commonplace.storage.locks.leader import LeaderLock\n"
     code += (
-        f"print(Leadership(pathlib.Path({str(path)!r})).try_acquire(), "
+        f"print(LeaderLock(pathlib.Path({str(path)!r})).try_acquire(), "
         f"flush=True)\nsys.stdin.read()"
     )
     child = subprocess.Popen(

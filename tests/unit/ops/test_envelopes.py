@@ -14,11 +14,15 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from commonplace.storage.credentials.envelope import EnvelopeError, Keyring, Sealed
-from commonplace.storage.credentials.handover import Handover, MemoryEnvelopes, Purpose
+from commonplace.storage.credentials.handover import (
+    CredentialHandover,
+    CredentialPurpose,
+    MemoryEnvelopeStore,
+)
 
 OLD, NEW = "the first secret, long", "the second secret, long"
 KEY = "sk-caller-0123456789"
-HERE = Purpose("t" * 64, "p", "/a.md")
+HERE = CredentialPurpose("t" * 64, "p", "/a.md")
 
 
 def test_an_envelope_opens_with_its_context_only() -> None:
@@ -81,15 +85,15 @@ def test_a_keyring_does_not_print_its_keys() -> None:
 
 def test_a_credential_serves_the_job_it_was_sealed_for_and_no_other() -> None:
     async def story() -> None:
-        store = MemoryEnvelopes()
-        handover = Handover(Keyring({1: OLD}), store, "mcp:files:cred", 300)
+        store = MemoryEnvelopeStore()
+        handover = CredentialHandover(Keyring({1: OLD}), store, "mcp:files:cred", 300)
         first, second = await handover.deposit([HERE, HERE], KEY)
         assert first.startswith(f"mcp:files:cred:{HERE.tenant}:p:/a.md:")
         assert await handover.collect(HERE, first) == KEY
         for other in (
-            Purpose("u" * 64, "p", "/a.md"),
-            Purpose(HERE.tenant, "q", "/a.md"),
-            Purpose(HERE.tenant, "p", "/b.md"),
+            CredentialPurpose("u" * 64, "p", "/a.md"),
+            CredentialPurpose(HERE.tenant, "q", "/a.md"),
+            CredentialPurpose(HERE.tenant, "p", "/b.md"),
         ):
             assert await handover.collect(other, first) is None
         kept = await store.get(first)
@@ -106,7 +110,7 @@ def test_a_credential_serves_the_job_it_was_sealed_for_and_no_other() -> None:
 def test_an_envelope_ends_with_its_time() -> None:
     async def story() -> None:
         now = 0.0
-        handover = Handover(Keyring({1: OLD}), MemoryEnvelopes(lambda: now), "x", 300)
+        handover = CredentialHandover(Keyring({1: OLD}), MemoryEnvelopeStore(lambda: now), "x", 300)
         (reference,) = await handover.deposit([HERE], KEY)
         now = 299.0
         assert await handover.collect(HERE, reference) == KEY
@@ -118,8 +122,8 @@ def test_an_envelope_ends_with_its_time() -> None:
 
 def test_a_project_name_cannot_pass_for_another_path() -> None:
     async def story() -> None:
-        handover = Handover(Keyring({1: OLD}), MemoryEnvelopes(), "x", 300)
-        (reference,) = await handover.deposit([Purpose("t", "a:b", "/c")], KEY)
-        assert await handover.collect(Purpose("t", "a", "b:/c"), reference) is None
+        handover = CredentialHandover(Keyring({1: OLD}), MemoryEnvelopeStore(), "x", 300)
+        (reference,) = await handover.deposit([CredentialPurpose("t", "a:b", "/c")], KEY)
+        assert await handover.collect(CredentialPurpose("t", "a", "b:/c"), reference) is None
 
     asyncio.run(story())

@@ -35,8 +35,8 @@ from commonplace.search.semantic.model_http import (
 )
 from commonplace.search.semantic.rerank import ExternalReranker
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.circuit_breaker import Breaker
-from commonplace.storage.network_loop import Outbound
+from commonplace.storage.circuit_breaker import CircuitBreaker
+from commonplace.storage.network_loop import NetworkLoop
 from model_server import ModelServer, Request
 
 KEY = "sk-caller-0123456789abcdef"
@@ -49,14 +49,14 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def outbound() -> Iterator[Outbound]:
-    made = Outbound()
+def outbound() -> Iterator[NetworkLoop]:
+    made = NetworkLoop()
     yield made
     made.close()
 
 
 def embedding(
-    server: ModelServer, outbound: Outbound, seconds: float = 5.0, **options: Any
+    server: ModelServer, outbound: NetworkLoop, seconds: float = 5.0, **options: Any
 ) -> ExternalModel:
     endpoint = ModelEndpoint(
         "embedding", f"{server.url}/v1/embeddings", seconds, outbound, **options
@@ -68,7 +68,9 @@ def embed(model: ExternalModel, text: str = "hello", key: str = KEY) -> Any:
     return asyncio.run(model.embed_one(text, key))
 
 
-def test_texts_become_unit_vectors_in_their_order(server: ModelServer, outbound: Outbound) -> None:
+def test_texts_become_unit_vectors_in_their_order(
+    server: ModelServer, outbound: NetworkLoop
+) -> None:
     model = embedding(server, outbound)
     vectors = model.embed_many([f"word{n}" for n in range(130)], KEY)
     assert vectors.shape == (130, 64)
@@ -80,7 +82,7 @@ def test_texts_become_unit_vectors_in_their_order(server: ModelServer, outbound:
 
 
 def test_long_texts_are_cut_and_large_batches_split(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     embedding(server, outbound).embed_many(["x" * 100_000] * 30 + [""], KEY)
     sizes = [sum(map(len, request.body["input"])) for request in server.requests]
@@ -89,7 +91,7 @@ def test_long_texts_are_cut_and_large_batches_split(
 
 
 def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.dimensions = 128
     model = embedding(server, outbound)
@@ -100,7 +102,7 @@ def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(
 
 
 def test_a_model_of_another_length_is_refused_with_the_setting_to_change(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (
         200,
@@ -125,7 +127,7 @@ def test_a_model_of_another_length_is_refused_with_the_setting_to_change(
     ],
 )
 def test_an_answer_that_is_none_is_refused(
-    body: bytes, server: ModelServer, outbound: Outbound
+    body: bytes, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (200, body)
     with pytest.raises(ModelRejectedError):
@@ -134,7 +136,7 @@ def test_an_answer_that_is_none_is_refused(
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_a_passing_failure_is_tried_again(
-    status: int, server: ModelServer, outbound: Outbound
+    status: int, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (status, b"{}") if len(server.requests) < 3 else None
     assert embed(embedding(server, outbound)).shape == (64,)
@@ -146,7 +148,7 @@ def test_a_passing_failure_is_tried_again(
     [(400, ModelRejectedError), (404, ModelRejectedError), (401, ModelKeyRefusedError)],
 )
 def test_a_lasting_failure_is_not(
-    status: int, error: type[ModelError], server: ModelServer, outbound: Outbound
+    status: int, error: type[ModelError], server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (
         status,
@@ -158,13 +160,15 @@ def test_a_lasting_failure_is_not(
     assert KEY not in str(told.value)
 
 
-def test_a_redirect_does_not_carry_the_key_away(server: ModelServer, outbound: Outbound) -> None:
+def test_a_redirect_does_not_carry_the_key_away(server: ModelServer, outbound: NetworkLoop) -> None:
     server.fault = lambda request: (307, b"")
     with pytest.raises(ModelRejectedError, match="307"):
         embed(embedding(server, outbound))
 
 
-def test_a_hanging_model_ends_with_the_time_limit(server: ModelServer, outbound: Outbound) -> None:
+def test_a_hanging_model_ends_with_the_time_limit(
+    server: ModelServer, outbound: NetworkLoop
+) -> None:
     server.fault = server.hang
     begun = time.monotonic()
     with pytest.raises(ModelUnavailableError, match=r"did not answer within 0.2 s"):
@@ -172,7 +176,7 @@ def test_a_hanging_model_ends_with_the_time_limit(server: ModelServer, outbound:
     assert time.monotonic() - begun < 3
 
 
-def test_nobody_there_is_said(outbound: Outbound) -> None:
+def test_nobody_there_is_said(outbound: NetworkLoop) -> None:
     with ModelServer() as gone:
         pass
     with pytest.raises(ModelUnavailableError, match="cannot be reached"):
@@ -180,11 +184,13 @@ def test_nobody_there_is_said(outbound: Outbound) -> None:
 
 
 def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_well(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     now = 0.0
     events: list[str] = []
-    model = embedding(server, outbound, breaker=Breaker(clock=lambda: now), count=events.append)
+    model = embedding(
+        server, outbound, breaker=CircuitBreaker(clock=lambda: now), count=events.append
+    )
     server.fault = lambda request: (500, b"{}")
     for _ in range(2):
         with pytest.raises(ModelUnavailableError):
@@ -203,7 +209,7 @@ def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_w
 
 
 def test_a_refused_key_of_one_caller_does_not_stop_the_others(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     model = embedding(server, outbound)
     server.refused_keys = {"sk-wrong"}
@@ -214,7 +220,7 @@ def test_a_refused_key_of_one_caller_does_not_stop_the_others(
 
 
 def test_vectors_are_made_with_the_key_and_removed_without_one(
-    server: ModelServer, outbound: Outbound, tmp_path: Path
+    server: ModelServer, outbound: NetworkLoop, tmp_path: Path
 ) -> None:
     model = embedding(server, outbound)
     side = ExternalSemanticSide(model, VectorIndex(tmp_path, model))
@@ -272,7 +278,7 @@ def test_one_side_answers_for_the_other_and_both_away_is_an_error(
     mode: str | None,
     said: str,
     server: ModelServer,
-    outbound: Outbound,
+    outbound: NetworkLoop,
     tmp_path: Path,
 ) -> None:
     model = embedding(server, outbound)
@@ -291,7 +297,7 @@ def test_one_side_answers_for_the_other_and_both_away_is_an_error(
     assert not said or said in found.notes
 
 
-def rerank(server: ModelServer, outbound: Outbound, texts: list[str], limit: int = 5) -> Any:
+def rerank(server: ModelServer, outbound: NetworkLoop, texts: list[str], limit: int = 5) -> Any:
     reranker = ExternalReranker(
         ModelEndpoint("rerank", f"{server.url}/v1/rerank", 2.0, outbound), "rerank-v3.5"
     )
@@ -299,7 +305,7 @@ def rerank(server: ModelServer, outbound: Outbound, texts: list[str], limit: int
 
 
 def test_rerank_asks_as_cohere_does_and_returns_the_best_first(
-    server: ModelServer, outbound: Outbound
+    server: ModelServer, outbound: NetworkLoop
 ) -> None:
     ranked = rerank(server, outbound, ["red apple", "green walnut tree", "walnut"], 2)
     assert [row.at for row in ranked] == [1, 2]
@@ -326,7 +332,7 @@ def test_rerank_asks_as_cohere_does_and_returns_the_best_first(
     ],
 )
 def test_a_rerank_answer_that_is_none_is_refused(
-    results: Any, server: ModelServer, outbound: Outbound
+    results: Any, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     def broken(request: Request) -> tuple[int, bytes]:
         return 200, json.dumps({"results": results}).encode()
@@ -337,7 +343,7 @@ def test_a_rerank_answer_that_is_none_is_refused(
 
 
 def test_work_on_the_way_ends_with_the_loop_it_runs_on(server: ModelServer) -> None:
-    outbound = Outbound()
+    outbound = NetworkLoop()
     server.fault = server.hang
     model = embedding(server, outbound, 30.0)
 

@@ -17,7 +17,7 @@ from commonplace.search.semantic.model_http import (
     ModelEndpoint,
     ModelUnavailableError,
 )
-from commonplace.storage.network_loop import Outbound
+from commonplace.storage.network_loop import NetworkLoop
 
 
 class Model(http.server.ThreadingHTTPServer):
@@ -69,7 +69,7 @@ def model() -> Iterator[Model]:
 
 
 def test_one_key_uses_only_a_part_of_the_connections(model: Model) -> None:
-    outbound = Outbound()
+    outbound = NetworkLoop()
     endpoint = ModelEndpoint("embedding", f"http://127.0.0.1:{model.server_port}/", 3.0, outbound)
 
     async def race() -> None:

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.backup.archive import restore_archive, write_archive
-from commonplace.storage.backup.unpacking import Limits, unpack
+from commonplace.storage.backup.archive import write_archive
+from commonplace.storage.backup.restore import restore_archive
+from commonplace.storage.backup.unpacking import UnpackLimits, unpack
 
 Build = Callable[[tarfile.TarFile], None]
 
@@ -212,7 +213,7 @@ def test_a_header_that_announces_gigabytes_takes_no_memory(tmp_path: Path) -> No
         tracemalloc.stop()
 
 
-def refused_by(limits: Limits, source: Path, folder: Path) -> str:
+def refused_by(limits: UnpackLimits, source: Path, folder: Path) -> str:
     with pytest.raises(CommonplaceError) as error:
         unpack(source, folder / "fresh", limits)
     assert not (folder / "fresh").exists()
@@ -225,14 +226,14 @@ def test_an_archive_that_unpacks_to_more_than_is_free_is_refused_before_a_byte_i
     source = archive_with(tmp_path / "a.tar.gz", ("data/a", bytes(1000)), ("data/b", bytes(50_000)))
     disk = os.statvfs(tmp_path)
     assert (
-        refused_by(Limits(spare_bytes=disk.f_blocks * disk.f_frsize), source, tmp_path)
+        refused_by(UnpackLimits(spare_bytes=disk.f_blocks * disk.f_frsize), source, tmp_path)
         == "STORAGE_FULL"
     )
 
 
 def test_an_archive_that_unpacks_to_much_more_than_its_size_is_refused(tmp_path: Path) -> None:
     source = archive_with(tmp_path / "a.tar.gz", ("data/a", bytes(20 << 20)))
-    assert refused_by(Limits(plain_bytes=1 << 20), source, tmp_path) == "ARCHIVE_INVALID"
+    assert refused_by(UnpackLimits(plain_bytes=1 << 20), source, tmp_path) == "ARCHIVE_INVALID"
 
 
 def test_a_real_backup_comes_back_for_its_owner_alone(tmp_path: Path) -> None:

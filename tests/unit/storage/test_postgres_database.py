@@ -15,8 +15,9 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
-from commonplace.storage.postgres.migrations import STORAGE, migrate, require, standing
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.migrations import STORAGE, migrate, read_versions, require_current
 from commonplace.storage.queries import Queries, postgres_text
 from servers import FAST, Postgres
 
@@ -33,7 +34,7 @@ def database(empty_postgres: str) -> Iterator[PostgresDatabase]:
     made.close()
 
 
-def add(text: str) -> Callable[[Connection], Any]:
+def add(text: str) -> Callable[[PostgresConnection], Any]:
     return lambda connection: connection.execute(
         "INSERT INTO line (text) VALUES (%s) RETURNING id", (text,)
     ).fetchone()[0]
@@ -53,7 +54,7 @@ def test_units_that_share_a_lock_run_one_after_the_other_and_a_failed_one_leaves
     class Refused(Exception):
         pass
 
-    def refuse(connection: Connection) -> None:
+    def refuse(connection: PostgresConnection) -> None:
         connection.execute("INSERT INTO line (text) VALUES ('refused')")
         raise Refused
 
@@ -129,7 +130,7 @@ def test_a_busy_lock_does_not_starve_other_locks(
 
 
 def test_a_snapshot_sees_one_state(database: PostgresDatabase, empty_postgres: str) -> None:
-    def twice(connection: Connection) -> tuple[int, int]:
+    def twice(connection: PostgresConnection) -> tuple[int, int]:
         count = "SELECT count(*) FROM line"
         first = connection.execute(count).fetchone()
         with psycopg.connect(empty_postgres, autocommit=True) as other:
@@ -143,7 +144,7 @@ def test_a_snapshot_sees_one_state(database: PostgresDatabase, empty_postgres: s
     assert database.read_now(lambda connection: lines_count(connection)) == 1
 
 
-def lines_count(connection: Connection) -> int:
+def lines_count(connection: PostgresConnection) -> int:
     row = connection.execute("SELECT count(*) FROM line").fetchone()
     assert row is not None
     return int(row[0])
@@ -154,10 +155,10 @@ def test_deadlocks_are_retried_until_both_units_are_done(database: PostgresDatab
         database.write_now(add(name))
     meeting = threading.Barrier(2)
 
-    def crossing(first: str, second: str) -> Callable[[Connection], Any]:
+    def crossing(first: str, second: str) -> Callable[[PostgresConnection], Any]:
         tried = []
 
-        def work(connection: Connection) -> None:
+        def work(connection: PostgresConnection) -> None:
             tried.append(first)
             for name in (first, second):
                 connection.execute(
@@ -204,19 +205,20 @@ def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_unavailabl
 def test_a_schema_is_brought_up_once_and_any_other_version_is_refused(empty_postgres: str) -> None:
     database = PostgresDatabase(empty_postgres, pool_size=1)
     with pytest.raises(CommonplaceError) as old:
-        require(database, [STORAGE])
+        require_current(database, [STORAGE])
     assert old.value.hint == "Run: commonplace migrate"
     assert [each.found for each in migrate(database, [STORAGE])] == [0]
-    require(database, [STORAGE])
+    require_current(database, [STORAGE])
     newest = STORAGE.migrations()[-1].version
     assert [
-        (each.found, each.needed) for each in database.read_now(lambda c: standing(c, [STORAGE]))
+        (each.found, each.needed)
+        for each in database.read_now(lambda c: read_versions(c, [STORAGE]))
     ] == [(newest, newest)]
     assert database.read_now(
         lambda c: c.execute("SELECT microseconds_of(moment_of(1700000000123457))").fetchone()
     ) == (1700000000123457,)
     database.write_now(lambda c: c.execute("UPDATE schema_version SET version = 99") and None)
-    for refuse in (require, migrate):
+    for refuse in (require_current, migrate):
         with pytest.raises(CommonplaceError, match="version 99") as newer:
             refuse(database, [STORAGE])
         assert newer.value.code.name == "SCHEMA_MISMATCH"

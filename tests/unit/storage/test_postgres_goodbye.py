@@ -15,7 +15,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 
 _FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
 GOODBYE = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS
@@ -117,7 +118,7 @@ def behind_relay(url: str, last_words: bytes, *, answered: bool) -> Iterator[Pos
 
 
 def add(database: PostgresDatabase, text: str) -> None:
-    def work(connection: Connection) -> None:
+    def work(connection: PostgresConnection) -> None:
         connection.execute("INSERT INTO line VALUES (%s) RETURNING text", (text,)).fetchone()
 
     database.write_now(work, lock="a")

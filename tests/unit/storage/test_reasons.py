@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.failures import public_reason
+from commonplace.storage.failures import describe_publicly
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,14 @@ from commonplace.storage.failures import public_reason
     ],
 )
 def test_texts_of_drivers_stay_in_the_log(error: Exception) -> None:
-    reason = public_reason(error)
+    reason = describe_publicly(error)
     assert reason.endswith("refused it; the server's log says why")
     assert type(error).__name__ not in reason
 
 
 def test_our_own_words_are_told() -> None:
     assert (
-        public_reason(CommonplaceError(INVALID_ARGUMENT, "It is not legal.")) == "It is not legal."
+        describe_publicly(CommonplaceError(INVALID_ARGUMENT, "It is not legal."))
+        == "It is not legal."
     )
-    assert public_reason(RuntimeError("the model is away")) == "RuntimeError: the model is away"
+    assert describe_publicly(RuntimeError("the model is away")) == "RuntimeError: the model is away"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.disk.identity import DataFolder
-from commonplace.storage.disk.private_files import open_to_others, tighten_data_folder
+from commonplace.storage.disk.identity import DataFolderIdentity
+from commonplace.storage.disk.private_files import find_exposed_paths, restrict_data_folder
 from commonplace.storage.sqlite.database import Connection, Database
 
 
@@ -68,7 +68,7 @@ def test_the_check_costs_little_beside_a_commit(tmp_path: Path) -> None:
 
 def test_a_data_folder_that_was_removed_and_made_again_is_noticed(tmp_path: Path) -> None:
     """Its inode may be used again at once; the open folder prevents that."""
-    folder = DataFolder(tmp_path / "data")
+    folder = DataFolderIdentity(tmp_path / "data")
     (tmp_path / "data").mkdir()
     folder.hold()
     try:
@@ -112,7 +112,7 @@ def test_files_of_an_older_version_are_tightened(tmp_path: Path) -> None:
     database = Database(data / "x.db")
     assert modes(data)["x.db"] == 0o600
     database.close()
-    assert tighten_data_folder(data) == 2
+    assert restrict_data_folder(data) == 2
     assert modes(data)["feedback.json"] == 0o600
     assert modes(data)["vectors"] == 0o700
-    assert [path.name for path in open_to_others(data)] == ["data"]
+    assert [path.name for path in find_exposed_paths(data)] == ["data"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.locks.credential_holder import sole_keeper
+from commonplace.storage.locks.credential_holder import hold_credentials_lock
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -24,12 +24,12 @@ def test_the_second_keeper_is_refused_until_the_first_is_gone(
     second = (
         tmp_path / "elsewhere" if kind == "postgresql" else tmp_path
     )  # servers on PostgreSQL share no folder
-    with sole_keeper(tmp_path, url):
+    with hold_credentials_lock(tmp_path, url):
         with (
             pytest.raises(CommonplaceError, match="must share them through a cache") as refused,
-            sole_keeper(second, url),
+            hold_credentials_lock(second, url),
         ):
             pass
         assert refused.value.code.name == "INVALID_CONFIG"
-    with sole_keeper(second, url):
+    with hold_credentials_lock(second, url):
         pass

@@ -4,52 +4,53 @@ from __future__ import annotations
 
 from collections import Counter
 
-from commonplace.storage.fair_queue import Place, Turns
+from commonplace.storage.fair_queue import FairQueue, TenantScope
 
 
 class Work:
     """Queued work of several places, as a store would hand it out."""
 
     def __init__(self, **queued: int) -> None:
-        self.left = {Place(*name.split("_")): count for name, count in queued.items()}
+        self.left = {TenantScope(*name.split("_")): count for name, count in queued.items()}
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[TenantScope]:
         return [place for place, count in self.left.items() if count]
 
-    def take(self, place: Place, most: int) -> list[Place]:
+    def take(self, place: TenantScope, most: int) -> list[TenantScope]:
         count = min(most, self.left[place])
         self.left[place] -= count
         return [place] * count
 
 
 def test_a_claim_is_shared_equally_and_what_is_left_over_goes_to_the_others() -> None:
-    turns, work = Turns(), Work(a_one=100, a_two=100, b_one=1, c_one=100)
+    turns, work = FairQueue(), Work(a_one=100, a_two=100, b_one=1, c_one=100)
     claimed = Counter(turns.claim(work.places(), 21, work.take))
     assert claimed.total() == 21
-    assert claimed[Place("b", "one")] == 1
-    assert claimed[Place("c", "one")] == 10
-    assert claimed[Place("a", "one")] + claimed[Place("a", "two")] == 10
-    assert min(claimed[Place("a", "one")], claimed[Place("a", "two")]) >= 4
+    assert claimed[TenantScope("b", "one")] == 1
+    assert claimed[TenantScope("c", "one")] == 10
+    assert claimed[TenantScope("a", "one")] + claimed[TenantScope("a", "two")] == 10
+    assert min(claimed[TenantScope("a", "one")], claimed[TenantScope("a", "two")]) >= 4
 
 
 def test_claims_of_one_alternate_between_tenants_and_between_their_scopes() -> None:
-    turns, work = Turns(), Work(a_one=9, a_two=9, b_one=9)
+    turns, work = FairQueue(), Work(a_one=9, a_two=9, b_one=9)
     order = [turns.claim(work.places(), 1, work.take)[0] for _ in range(8)]
     assert [place.tenant for place in order] == ["a", "b"] * 4
     assert [place.scope for place in order if place.tenant == "a"] == ["one", "two"] * 2
 
 
 def test_who_comes_new_is_served_next() -> None:
-    turns, work = Turns(), Work(a_one=50, b_one=50)
+    turns, work = FairQueue(), Work(a_one=50, b_one=50)
     for _ in range(6):
         turns.claim(work.places(), 1, work.take)
-    work.left[Place("zz", "one")] = 1
-    assert turns.claim(work.places(), 1, work.take) == [Place("zz", "one")]
+    work.left[TenantScope("zz", "one")] = 1
+    assert turns.claim(work.places(), 1, work.take) == [TenantScope("zz", "one")]
 
 
 def test_a_place_without_due_work_is_passed_over() -> None:
-    turns, work = Turns(), Work(a_one=0, b_one=3)
+    turns, work = FairQueue(), Work(a_one=0, b_one=3)
     assert (
-        turns.claim([Place("a", "one"), Place("b", "one")], 5, work.take) == [Place("b", "one")] * 3
+        turns.claim([TenantScope("a", "one"), TenantScope("b", "one")], 5, work.take)
+        == [TenantScope("b", "one")] * 3
     )
     assert turns.claim([], 5, work.take) == []

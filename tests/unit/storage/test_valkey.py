@@ -17,11 +17,15 @@ from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LimitSettings
 from commonplace.storage.credentials.envelope import Keyring
-from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
-from commonplace.storage.network_loop import Outbound
-from commonplace.storage.shared_rates import Bucket, RatesUnavailableError
+from commonplace.storage.credentials.handover import (
+    CredentialHandover,
+    CredentialPurpose,
+    CredentialsUnavailableError,
+)
+from commonplace.storage.network_loop import NetworkLoop
+from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError
 from commonplace.storage.valkey.client import Valkey
-from commonplace.storage.valkey.envelopes import ValkeyEnvelopes
+from commonplace.storage.valkey.envelopes import ValkeyEnvelopeStore
 from commonplace.storage.valkey.rates import ValkeyRates
 from servers import Valkey as Server
 
@@ -30,19 +34,19 @@ KEKS = {1: "a-secret-of-some-length"}
 
 
 @pytest.fixture
-def outbound() -> Iterator[Outbound]:
-    made = Outbound()
+def outbound() -> Iterator[NetworkLoop]:
+    made = NetworkLoop()
     yield made
     made.close()
 
 
 def test_only_the_envelope_is_there_and_it_ends_with_its_time(
-    valkey_url: str, outbound: Outbound
+    valkey_url: str, outbound: NetworkLoop
 ) -> None:
-    handover = Handover(
-        Keyring(KEKS), ValkeyEnvelopes(Valkey(valkey_url, outbound)), "mcp:files:cred", 300
+    handover = CredentialHandover(
+        Keyring(KEKS), ValkeyEnvelopeStore(Valkey(valkey_url, outbound)), "mcp:files:cred", 300
     )
-    purposes = [Purpose("t" * 64, "p", f"/{n}") for n in range(1200)]
+    purposes = [CredentialPurpose("t" * 64, "p", f"/{n}") for n in range(1200)]
     references = asyncio.run(handover.deposit(purposes, KEY))
     with redis.Redis.from_url(valkey_url) as client:
         assert client.dbsize() == 1200
@@ -57,22 +61,26 @@ def test_only_the_envelope_is_there_and_it_ends_with_its_time(
 
 
 def test_two_keyrings_share_envelopes_while_a_key_is_rotated(
-    valkey_url: str, outbound: Outbound
+    valkey_url: str, outbound: NetworkLoop
 ) -> None:
     """The documented order: every process learns the new key, then it seals, then the old one
     goes when its envelopes are over.
     """
-    store = ValkeyEnvelopes(Valkey(valkey_url, outbound))
+    store = ValkeyEnvelopeStore(Valkey(valkey_url, outbound))
     old, both, new = (
         {1: "first-secret-0123"},
         {1: "first-secret-0123", 2: "second-secret-012"},
         {2: "second-secret-012"},
     )
-    here = Purpose("t", "p", "/a")
+    here = CredentialPurpose("t", "p", "/a")
 
     def passed(sealing: dict[int, str], opening: dict[int, str]) -> str | None:
-        (reference,) = asyncio.run(Handover(Keyring(sealing), store, "x", 300).deposit([here], KEY))
-        return asyncio.run(Handover(Keyring(opening), store, "x", 300).collect(here, reference))
+        (reference,) = asyncio.run(
+            CredentialHandover(Keyring(sealing), store, "x", 300).deposit([here], KEY)
+        )
+        return asyncio.run(
+            CredentialHandover(Keyring(opening), store, "x", 300).collect(here, reference)
+        )
 
     assert passed(old, both) == KEY  # servers first or workers first: neither order loses a key
     assert passed(both, both) == KEY
@@ -82,9 +90,9 @@ def test_two_keyrings_share_envelopes_while_a_key_is_rotated(
 
 
 def test_buckets_are_shared_by_all_processes(valkey_url: str) -> None:
-    loops = [Outbound() for _ in range(3)]
+    loops = [NetworkLoop() for _ in range(3)]
     rates = [ValkeyRates(Valkey(valkey_url, loop)) for loop in loops]
-    bucket = Bucket("tenant:a", 0.5, 30)
+    bucket = RateBucket("tenant:a", 0.5, 30)
 
     async def storm() -> list[float]:
         return await asyncio.gather(*(rates[n % 3].take([bucket]) for n in range(90)))
@@ -96,9 +104,9 @@ def test_buckets_are_shared_by_all_processes(valkey_url: str) -> None:
         loop.close()
 
 
-def test_a_refused_call_takes_from_no_bucket(valkey_url: str, outbound: Outbound) -> None:
+def test_a_refused_call_takes_from_no_bucket(valkey_url: str, outbound: NetworkLoop) -> None:
     rates = ValkeyRates(Valkey(valkey_url, outbound))
-    small, large = Bucket("key", 0.01, 1), Bucket("tenant", 0.01, 2)
+    small, large = RateBucket("key", 0.01, 1), RateBucket("tenant", 0.01, 2)
 
     async def story() -> None:
         assert await rates.take([small, large]) == 0
@@ -110,7 +118,7 @@ def test_a_refused_call_takes_from_no_bucket(valkey_url: str, outbound: Outbound
 
 
 def test_limits_of_calls_and_of_files_hold_across_processes(
-    valkey_url: str, outbound: Outbound
+    valkey_url: str, outbound: NetworkLoop
 ) -> None:
     caller = AuthContext(Tenant("a"), ALL_SCOPES, "x", key_id="k")
     limits = LimitSettings(tenant_per_second=0.01, tenant_burst=4)
@@ -143,10 +151,10 @@ def test_limits_of_calls_and_of_files_hold_across_processes(
 
 
 def test_a_server_that_goes_away_is_said_soon_and_found_again() -> None:
-    outbound, server = Outbound(), Server()
+    outbound, server = NetworkLoop(), Server()
     try:
         valkey = Valkey(server.url, outbound)
-        envelopes, rates = ValkeyEnvelopes(valkey), ValkeyRates(valkey)
+        envelopes, rates = ValkeyEnvelopeStore(valkey), ValkeyRates(valkey)
         asyncio.run(envelopes.put({"a": "sealed"}, 60))
         server.stop()
         begun = time.monotonic()
@@ -154,7 +162,7 @@ def test_a_server_that_goes_away_is_said_soon_and_found_again() -> None:
             with pytest.raises(CredentialsUnavailableError):
                 asyncio.run(envelopes.get("a"))
             with pytest.raises(RatesUnavailableError):
-                asyncio.run(rates.take([Bucket("x", 1.0, 1)]))
+                asyncio.run(rates.take([RateBucket("x", 1.0, 1)]))
         assert time.monotonic() - begun < 5
         limiter = RateLimit(0.01, 2, shared=rates)  # meanwhile each process counts for itself
 

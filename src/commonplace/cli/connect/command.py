@@ -20,7 +20,7 @@ from commonplace.cli.terminal import write_text
 from commonplace.edge.authenticate import KEY_VARIABLE
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def connect(
     file = CLIENT_FILES[client]
     options = ConnectOptions(http, key, key_in_file or file.form is KeyForm.LITERAL, mutation)
     entry = _entry(file, client, options)
-    path = file.path(expanded("~"), Path.cwd(), os.environ)
+    path = file.path(expand_home("~"), Path.cwd(), os.environ)
     notes = _notes(file, options, path)
     asks_for_key = _asks_for_key(file, options)
     backup = _merge(client, file, path, entry, notes, asks_for_key) if write else None

@@ -15,7 +15,7 @@ from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
-from commonplace.storage.disk.access import unusable
+from commonplace.storage.disk.access import unusable_path
 
 CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "data folder": stored.check_data_folder,
@@ -72,7 +72,7 @@ def _safely(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[Do
     except CommonplaceError as error:
         yield DoctorCheck(name, "fail", error.message, error.hint or "")
     except OSError as error:
-        refused = unusable(error)
+        refused = unusable_path(error)
         yield DoctorCheck(name, "fail", refused.message, refused.hint or "")
     except Exception as error:  # a defect in one check must not hide the others
         yield DoctorCheck(

@@ -55,9 +55,9 @@ def check_data_folder(settings: Settings) -> Iterator[DoctorCheck]:
 
 def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
     """Find files that others may read; a server tightens them when it starts."""
-    from commonplace.storage.disk.private_files import open_to_others
+    from commonplace.storage.disk.private_files import find_exposed_paths
 
-    found = [path.name for path in open_to_others(settings.data) if path != settings.data]
+    found = [path.name for path in find_exposed_paths(settings.data) if path != settings.data]
     if found:
         shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         yield DoctorCheck(

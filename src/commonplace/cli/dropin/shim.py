@@ -14,7 +14,7 @@ from commonplace.cli.dropin.translation import Command
 from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.cli.program import executable
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 
 SHADOWS = Code(
     "COMMAND_EXISTS",
@@ -46,7 +46,7 @@ def install(
       commonplace shim install rekall && rekall mcp-server
       commonplace shim install oastools --into ~/.local/bin
     """
-    folder = expanded(into or executable().parent).absolute()
+    folder = expand_home(into or executable().parent).absolute()
     target = folder / command.value
     _refuse_to_shadow(command.value, target)
     folder.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ from commonplace.console.parts import (
 )
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.dispatch.transfer import Reply, run_async, write_in_parts
-from commonplace.kernel.path_segments import number, spell
+from commonplace.kernel.paths import number_segment, spell_segment
 from commonplace.search.lexical.text import query_terms
 
 FOUND = 10
@@ -248,7 +248,7 @@ class _Files:
             return
         directory, source = folder.rstrip("/"), f"{folder.rstrip('/')}/{event.file.name}"
         for count in range(1, MOST_SPELLINGS + 1):
-            path = f"{directory}/{number(spell(event.file.name), count)}"
+            path = f"{directory}/{number_segment(spell_segment(event.file.name), count)}"
             answer = await self._write_new(project, path, content, source)
             taken = answer.error is not None and answer.error.get("code") == "CONTENT_CHANGED"
             if not taken or path == source or await self._is_stored_from(project, path, source):

@@ -12,7 +12,7 @@ from pathlib import Path
 from commonplace.files.errors import INVALID_PATH
 from commonplace.files.model import FileEntry, FilePath, ancestors
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.path_segments import number, spell, spells
+from commonplace.kernel.paths import is_spelling_of, number_segment, spell_segment
 
 
 def check_source_path(path: FilePath, source: str) -> str | None:
@@ -24,7 +24,7 @@ def check_source_path(path: FilePath, source: str) -> str | None:
     names, originals = path.split("/"), source.split("/")
     forbidden = {"", ".", ".."}
     legal = source.startswith("/") and not forbidden & set(originals[1:]) and "\0" not in source
-    if not legal or len(names) != len(originals) or not all(map(spells, names, originals)):
+    if not legal or len(names) != len(originals) or not all(map(is_spelling_of, names, originals)):
         raise CommonplaceError(
             INVALID_PATH,
             "source_path: it is not a name that the path stands for.",
@@ -107,10 +107,14 @@ class _Chooser:
 
     def choose(self, folder: _Folder, stored: str, source: str) -> Iterator[tuple[str, FilePath]]:
         names = {*folder.files, *folder.folders}
-        used = {name for name in names if spell(name) == name}
+        used = {name for name in names if spell_segment(name) == name}
         for name in sorted(names, key=lambda each: (each not in used, each)):
             original, is_file = f"{source}/{name}", name in folder.files
-            chosen = name if spell(name) == name else self._spelled(stored, original, is_file, used)
+            chosen = (
+                name
+                if spell_segment(name) == name
+                else self._spelled(stored, original, is_file, used)
+            )
             used.add(chosen)
             if is_file:
                 yield original, FilePath(f"{stored}/{chosen}")
@@ -121,8 +125,8 @@ class _Chooser:
         directory, _, name = self.known.get(original, "").rpartition("/")
         if is_file and name and directory == stored and name not in used:
             return name
-        spelled, count = spell(original.rpartition("/")[2]), 1
-        while (chosen := number(spelled, count)) in used or self._taken(
+        spelled, count = spell_segment(original.rpartition("/")[2]), 1
+        while (chosen := number_segment(spelled, count)) in used or self._taken(
             f"{stored}/{chosen}", original, is_file
         ):
             count += 1

@@ -13,7 +13,11 @@ from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store.protocol import VectorJobStore
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
+from commonplace.storage.credentials.handover import (
+    CredentialHandover,
+    CredentialPurpose,
+    CredentialsUnavailableError,
+)
 
 log = logging.getLogger("commonplace.files.deposit")
 
@@ -24,7 +28,9 @@ COMPLAIN_SECONDS = 10.0
 class KeyDeposit:
     """`offer` is part of every call that brings a key: what waited for it goes on."""
 
-    def __init__(self, jobs: VectorJobStore, handover: Handover, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, jobs: VectorJobStore, handover: CredentialHandover, wake: Callable[[], None]
+    ) -> None:
         self._jobs = jobs
         self._handover = handover
         self._wake = wake
@@ -46,7 +52,7 @@ class KeyDeposit:
         try:
             while files := await self._jobs.wanting(tenant, at, BATCH, key):
                 references = await self._handover.deposit(
-                    [Purpose(tenant, *file) for file in files], auth.model_key
+                    [CredentialPurpose(tenant, *file) for file in files], auth.model_key
                 )
                 await self._jobs.attach(
                     tenant,

@@ -37,8 +37,12 @@ from commonplace.search.semantic.model_http import (
     ModelUnavailableError,
 )
 from commonplace.storage.credentials.envelope import EnvelopeError
-from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
-from commonplace.storage.failures import public_reason
+from commonplace.storage.credentials.handover import (
+    CredentialHandover,
+    CredentialPurpose,
+    CredentialsUnavailableError,
+)
+from commonplace.storage.failures import describe_publicly
 
 log = logging.getLogger("commonplace.files.embedding")
 
@@ -86,7 +90,7 @@ class EmbeddingWorker:
         jobs: VectorJobStore,
         passages: PassageSource,
         listener: KeyedListener,
-        handover: Handover | None,
+        handover: CredentialHandover | None,
         partition_of: Callable[[str, str], Partition],
         *,
         workers: int = 2,
@@ -200,7 +204,8 @@ class EmbeddingWorker:
             log.warning("embedding job %d failed", job.id, exc_info=error)
             with contextlib.suppress(Exception):
                 await self._try_again(
-                    job, public_reason(error) if self._handover is None else type(error).__name__
+                    job,
+                    describe_publicly(error) if self._handover is None else type(error).__name__,
                 )
         finally:
             self._busy.discard(place)
@@ -264,7 +269,7 @@ class EmbeddingWorker:
         if self._handover is None or job.credential_ref is None:
             return None
         return await self._handover.open(
-            Purpose(job.tenant, job.project, job.path), job.credential_ref
+            CredentialPurpose(job.tenant, job.project, job.path), job.credential_ref
         )
 
     async def _finish(self, job: VectorJob, left: int) -> None:

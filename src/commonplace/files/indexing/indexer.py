@@ -21,7 +21,7 @@ from commonplace.files.engine.reindex import difference, terms_of
 from commonplace.files.indexing.embedding import EmbeddingWorker
 from commonplace.files.model import IndexChange, Job, Source, Terms
 from commonplace.files.store.protocol import FileStore, JobStore
-from commonplace.storage.failures import public_reason
+from commonplace.storage.failures import describe_publicly
 from commonplace.storage.outbox import LargeJobs
 
 log = logging.getLogger("commonplace.files.indexer")
@@ -315,7 +315,7 @@ class Indexer:
             await self._jobs.release(self._owner)
 
     async def _fail(self, job: Job, error: Exception) -> None:
-        buried = await self._jobs.fail(job, public_reason(error))
+        buried = await self._jobs.fail(job, describe_publicly(error))
         log.warning(
             "index job %d failed (try %d%s)",
             job.id,

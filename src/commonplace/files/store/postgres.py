@@ -8,17 +8,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.files.store.sql_files import SqlFiles, lock_of, microseconds
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
-from commonplace.storage.postgres.migrations import Component
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.migrations import SchemaComponent
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")
-SCHEMA = Component("files", "commonplace.files")
+SCHEMA = SchemaComponent("files", "commonplace.files")
 QUERIES = load_postgres_queries("commonplace.files.store")
 DIRECTORIES_AT_ONCE = 4096  # a listing asks for all it needs in one round trip
 
 
-class PostgresFiles(SqlFiles[Connection]):
+class PostgresFiles(SqlFiles[PostgresConnection]):
     """The `FileStore` of a team."""
 
     def __init__(
@@ -31,20 +32,22 @@ class PostgresFiles(SqlFiles[Connection]):
         super().__init__(QUERIES, lock_timeout_seconds, now, DIRECTORIES_AT_ONCE)
         self._database = database
 
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
+    async def _look(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work)
 
     async def _scan(
-        self, work: Callable[[Connection], Result], *, rows: int | None = None
+        self, work: Callable[[PostgresConnection], Result], *, rows: int | None = None
     ) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def _commit(self, work: Callable[[Connection], Result], lock: str | None) -> Result:
+    async def _commit(
+        self, work: Callable[[PostgresConnection], Result], lock: str | None
+    ) -> Result:
         return await self._database.write(
             work, lock=lock, lock_timeout_seconds=self._lock_timeout_seconds
         )
 
-    def _move(self, connection: Connection, old: str, new: str) -> int:
+    def _move(self, connection: PostgresConnection, old: str, new: str) -> int:
         """Nobody may write to the old tenant's projects meanwhile."""
         for project, _, _ in connection.execute(QUERIES["projects"], {"tenant": old}).fetchall():
             connection.lock(lock_of(old, str(project)))

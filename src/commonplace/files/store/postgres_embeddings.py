@@ -20,8 +20,9 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.storage.errors import SCHEMA_MISMATCH
-from commonplace.storage.failures import public_reason
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.failures import describe_publicly
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class PostgresEmbeddings:
         except (psycopg.Error, CommonplaceError) as failed:
             log.warning("the vectors cannot be read", exc_info=failed)
             raise EmbedderUnavailableError(
-                f"the vectors cannot be read ({public_reason(failed)})"
+                f"the vectors cannot be read ({describe_publicly(failed)})"
             ) from failed
 
     async def synchronise(
@@ -132,7 +133,7 @@ class PostgresEmbeddings:
 
     def _nearest(
         self,
-        connection: Connection,
+        connection: PostgresConnection,
         partition: Partition,
         query: str,
         limit: int,
@@ -181,7 +182,7 @@ class PostgresEmbeddings:
         )
 
     def _state(
-        self, connection: Connection, partition: Partition
+        self, connection: PostgresConnection, partition: Partition
     ) -> tuple[int, int, bool, bool, int] | None:
         values = {
             "tenant": partition.tenant,
@@ -198,7 +199,7 @@ class PostgresEmbeddings:
             else (int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4]))
         )
 
-    def _selective(self, connection: Connection, below: dict[str, Any]) -> bool:
+    def _selective(self, connection: PostgresConnection, below: dict[str, Any]) -> bool:
         row = connection.execute(
             _QUERIES["below_count"], {**below, "limit": SELECTIVE_PREFIX + 1}
         ).fetchone()
@@ -240,7 +241,7 @@ class PostgresEmbeddings:
         except CommonplaceError:
             return  # looked at again with later vectors
         try:
-            connection = Connection(raw)
+            connection = PostgresConnection(raw)
             locked = connection.execute(self._statement("index_lock", partition_id)).fetchone()
             if locked is None or not locked[0]:
                 return
@@ -263,7 +264,7 @@ class PostgresEmbeddings:
                 self._building.discard(partition_id)
 
 
-def vector_length(connection: Connection) -> int:
+def vector_length(connection: PostgresConnection) -> int:
     """The length of the vectors that the table holds."""
     row = connection.execute(_QUERIES["embedding_length"]).fetchone()
     return int(row[0]) if row else 0
@@ -288,7 +289,7 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
     (Length before, files queued.)
     """
 
-    def work(connection: Connection) -> tuple[int, int]:
+    def work(connection: PostgresConnection) -> tuple[int, int]:
         before = vector_length(connection)
         if before == dimensions:
             return before, 0

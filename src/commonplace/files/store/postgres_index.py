@@ -21,7 +21,8 @@ from commonplace.kernel.settings import LexicalMode
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.model import IndexDocument, Partition, Terms
 from commonplace.storage.outbox import Outbox
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 from commonplace.storage.relational import Row
 
@@ -35,7 +36,7 @@ NUL, SHOWN = "\0", "\u2400"  # PostgreSQL's text holds no NUL; a file may
 _TOKENS = load_postgres_queries("commonplace.files.store", "postgres_tokens.sql")
 
 
-class PostgresFileIndex(SqlFileIndex[Connection]):
+class PostgresFileIndex(SqlFileIndex[PostgresConnection]):
     """`ChunkStore` and `JobStore` for any number of servers and workers."""
 
     def __init__(
@@ -45,7 +46,7 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         outbox: Outbox | None = None,
         *,
         now: Callable[[], int] = microseconds,
-        vectors: Sequence[SqlVectorJobs[Connection]] = (),
+        vectors: Sequence[SqlVectorJobs[PostgresConnection]] = (),
         lexical: LexicalMode = "bm25",
     ) -> None:
         super().__init__(outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS), now, vectors)
@@ -53,18 +54,18 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         self._postings = postings
         self._lexical = lexical
 
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
+    async def _look(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def _scan(self, work: Callable[[Connection], Result]) -> Result:
+    async def _scan(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def _write(self, work: Callable[[Connection], Result]) -> Result:
+    async def _write(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS)
 
     def _put(
         self,
-        connection: Connection,
+        connection: PostgresConnection,
         partition: Partition,
         documents: Sequence[tuple[int, IndexDocument]],
     ) -> None:
@@ -90,7 +91,11 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         )
 
     def _drop(
-        self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]
+        self,
+        connection: PostgresConnection,
+        partition: Partition,
+        path: str,
+        chunk_ids: Sequence[int],
     ) -> None:
         found = connection.execute(
             _TOKENS["chunk_tokens"], {"tenant": partition.tenant, "ids": list(chunk_ids)}
@@ -98,7 +103,7 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         terms: dict[str, Terms] = {key_of(path, chunk_id): tokens for chunk_id, tokens in found}
         self._postings.remove(connection, partition, list(terms), terms)
 
-    def _clear(self, connection: Connection, partition: Partition) -> None:
+    def _clear(self, connection: PostgresConnection, partition: Partition) -> None:
         self._postings.clear(connection, partition)
 
     def _stored(self, text: str) -> str:

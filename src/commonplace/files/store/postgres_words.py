@@ -34,8 +34,9 @@ from commonplace.search.model import (
     upper_bound,
 )
 from commonplace.storage.errors import SCHEMA_MISMATCH
-from commonplace.storage.failures import public_reason
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.failures import describe_publicly
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 log = logging.getLogger("commonplace.files.words")
@@ -82,16 +83,19 @@ class PostgresWords:
             lambda connection: _ranked(connection, partition, terms, weights, len(ids), "", ids)
         )
 
-    async def _read(self, work: Callable[[Connection], LexicalResult]) -> LexicalResult:
+    async def _read(self, work: Callable[[PostgresConnection], LexicalResult]) -> LexicalResult:
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:
             log.warning("the words cannot be read", exc_info=failed)
-            raise SearchUnavailableError(public_reason(failed)) from failed
+            raise SearchUnavailableError(describe_publicly(failed)) from failed
 
 
 def add_words(
-    connection: Connection, partition_id: int, tenant: str, chunks: Sequence[tuple[int, Terms]]
+    connection: PostgresConnection,
+    partition_id: int,
+    tenant: str,
+    chunks: Sequence[tuple[int, Terms]],
 ) -> None:
     """Index the words of chunks, in the caller's transaction. They go with their chunk."""
     rows = [
@@ -124,7 +128,7 @@ def _quoted(term: str) -> str:
 
 
 def _ranked(
-    connection: Connection,
+    connection: PostgresConnection,
     partition: Partition,
     terms: Sequence[str],
     weights: Mapping[str, float],
@@ -190,7 +194,7 @@ def _json(value: Any) -> str:
 # -- which mode a database is in
 
 
-def lexical_mode(connection: Connection) -> LexicalMode:
+def lexical_mode(connection: PostgresConnection) -> LexicalMode:
     row = connection.execute(_QUERIES["mode"]).fetchone()
     return "tsvector" if row is not None and row[0] == "tsvector" else "bm25"
 
@@ -217,7 +221,7 @@ def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode
     before = database.read_now(lexical_mode)
     postings, made, after = PostgresPostings(database), 0, 0
 
-    def step(connection: Connection) -> list[int]:
+    def step(connection: PostgresConnection) -> list[int]:
         return (
             _words_step(connection, after)
             if mode == "tsvector"
@@ -227,7 +231,7 @@ def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode
     while done := database.write_now(step, lock_timeout_seconds=60):
         made, after = made + len(done), done[-1]
 
-    def said(connection: Connection) -> None:
+    def said(connection: PostgresConnection) -> None:
         connection.execute(_QUERIES["mode_forget"])
         if mode != "bm25":
             connection.execute(_QUERIES["mode_set"], {"mode": mode})
@@ -237,7 +241,7 @@ def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode
     return before, made
 
 
-def _words_step(connection: Connection, after: int) -> list[int]:
+def _words_step(connection: PostgresConnection, after: int) -> list[int]:
     rows = connection.execute(
         _QUERIES["words_missing"], {"after": after, "limit": AT_ONCE, "collection": COLLECTION}
     ).fetchall()
@@ -246,7 +250,9 @@ def _words_step(connection: Connection, after: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def _postings_step(connection: Connection, postings: PostgresPostings, after: int) -> list[int]:
+def _postings_step(
+    connection: PostgresConnection, postings: PostgresPostings, after: int
+) -> list[int]:
     rows = connection.execute(
         _QUERIES["postings_missing"], {"after": after, "limit": AT_ONCE, "collection": COLLECTION}
     ).fetchall()

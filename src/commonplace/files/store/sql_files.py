@@ -44,10 +44,10 @@ from commonplace.files.store.protocol import Decide
 from commonplace.files.store.sql_project import ProjectRows
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
-from commonplace.storage.relational import Connection, Row
+from commonplace.storage.relational import Row, SqlConnection
 
 Result = TypeVar("Result")
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=SqlConnection)
 WHOLE = 1 << 40  # more bytes than any file has
 
 

@@ -28,12 +28,12 @@ from commonplace.files.model import (
 )
 from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.search.model import IndexDocument, Partition, Passage
-from commonplace.storage.fair_queue import Turns
+from commonplace.storage.fair_queue import FairQueue
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
-from commonplace.storage.relational import Connection, Row
+from commonplace.storage.relational import Row, SqlConnection
 
 Result = TypeVar("Result")
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=SqlConnection)
 COLLECTION = "files"
 
 
@@ -55,7 +55,7 @@ class SqlFileIndex(ABC, Generic[C]):
         """`vectors`: the queues that files go on to once their words are indexed."""
         self._outbox = outbox
         self._vectors = vectors
-        self._turns = Turns()
+        self._turns = FairQueue()
         self._queries = outbox.queries
         self._now = now
         self._owner = ""

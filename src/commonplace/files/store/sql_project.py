@@ -21,7 +21,7 @@ from commonplace.files.model import (
     ancestors,
 )
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.relational import Connection, Row, Rows
+from commonplace.storage.relational import Row, SqlConnection, SqlRows
 
 LEAST = "\1"  # a name followed by this comes right behind it: no path holds a smaller character
 
@@ -32,12 +32,12 @@ class ProjectRows:
     together.
     """
 
-    connection: Connection
+    connection: SqlConnection
     queries: Mapping[str, str]
     tenant: str
     project: Project
 
-    def ask(self, name: str, **parameters: Any) -> Rows:
+    def ask(self, name: str, **parameters: Any) -> SqlRows:
         return self.connection.execute(
             self.queries[name], {"tenant": self.tenant, "project": self.project, **parameters}
         )

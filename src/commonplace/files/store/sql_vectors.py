@@ -12,12 +12,12 @@ from typing import Any, Generic, TypeVar
 
 from commonplace.files.model import FilePath, Job, Project, VectorCounts, VectorJob
 from commonplace.files.store.protocol import VECTOR_LEASE_SECONDS
-from commonplace.storage.fair_queue import Place, Turns
+from commonplace.storage.fair_queue import FairQueue, TenantScope
 from commonplace.storage.outbox import MAX_ERROR_CHARACTERS
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 Result = TypeVar("Result")
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=SqlConnection)
 EXTERNAL_TABLE, LOCAL_TABLE = "mcp_file_vector_jobs", "mcp_file_local_vector_jobs"
 
 
@@ -35,7 +35,7 @@ class SqlVectorJobs(ABC, Generic[C]):
         )
         self.local = local
         self._now = now
-        self._turns = Turns()
+        self._turns = FairQueue()
 
     @abstractmethod
     async def _look(self, work: Callable[[C], Result]) -> Result:
@@ -45,7 +45,7 @@ class SqlVectorJobs(ABC, Generic[C]):
     async def _write(self, work: Callable[[C], Result]) -> Result:
         """Run a change. It is derived: what a power failure undoes is done again."""
 
-    def enqueue(self, connection: Connection, job: Job) -> None:
+    def enqueue(self, connection: SqlConnection, job: Job) -> None:
         """In the transaction that finishes the words of a file."""
         connection.execute(
             self._queries["vector_enqueue"],
@@ -108,10 +108,11 @@ class SqlVectorJobs(ABC, Generic[C]):
             values = self._lease(owner)
             connection.execute(self._queries["vector_expire"], values)
             places = [
-                Place(*row) for row in connection.execute(self._queries["vector_places"], values)
+                TenantScope(*row)
+                for row in connection.execute(self._queries["vector_places"], values)
             ]
 
-            def take(place: Place, most: int) -> list[VectorJob]:
+            def take(place: TenantScope, most: int) -> list[VectorJob]:
                 at = {"tenant": place.tenant, "scope": place.scope, "limit": most}
                 return [
                     VectorJob(*row)

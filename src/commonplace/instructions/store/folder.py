@@ -21,7 +21,7 @@ from commonplace.instructions.model import Actor, Instruction, Rejection, is_val
 from commonplace.instructions.store.directory import MARKER, Directory, Reading, Staged, Stamp
 from commonplace.instructions.store.history import History
 from commonplace.instructions.store.journal import Journal, Marker
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 
 REMOVED = "-"
 OWNERS = "owners.json"  # who owns what names no owner: when it changes, so may every instruction
@@ -121,7 +121,7 @@ class Shelf:
             self._offer_marker()
         else:
             self._token = token
-        with collector_off(keep=True):
+        with gc_paused(freeze=True):
             self.catalogue.load(self._read_all())
         self.loaded = True
         self.trace(
@@ -147,7 +147,7 @@ class Shelf:
             time.sleep(SETTLE_PAUSE_SECONDS)
             if stop.is_set():
                 return
-        with collector_off(keep=True):  # nor need the collector walk through them
+        with gc_paused(freeze=True):  # nor need the collector walk through them
             return
 
     def _read_all(self) -> list[Instruction]:

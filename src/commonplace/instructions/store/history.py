@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.model import LOCAL_ACTOR, Actor, is_valid_id, stored_form
-from commonplace.storage.disk.access import append_whole
+from commonplace.storage.disk.access import append_record
 from commonplace.storage.disk.private_files import make_private_folder
 
 KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
@@ -67,7 +67,7 @@ class History:
             return
         descriptor = self._open(path)
         try:
-            append_whole(descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            append_record(descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             size = os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
@@ -103,7 +103,7 @@ class History:
         if status is None or status.st_nlink == 0 or status.st_size > KEEP_MADE_BYTES:
             self.close()
             self._made_file = self._open(self._made)
-        append_whole(self._made_file, content)
+        append_record(self._made_file, content)
 
     def _open(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC

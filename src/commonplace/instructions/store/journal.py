@@ -18,7 +18,7 @@ from pathlib import Path
 
 from commonplace.instructions.errors import CATALOGUE_BUSY
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.disk.access import append_whole
+from commonplace.storage.disk.access import append_record
 
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
@@ -218,7 +218,7 @@ class Journal:
             Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)
         ]
         content = b"".join(line.encode() for line in lines)
-        append_whole(self._file, content)
+        append_record(self._file, content)
         self._offset += len(content)
         self._sequence += len(lines)
         os.pwrite(self._lock, _DONE, 0)

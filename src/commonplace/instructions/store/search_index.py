@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from commonplace.instructions.model import Instruction
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 from commonplace.search.lexical.inverted import InvertedIndex, TextMatches
 
 MOST_WAITING = 64  # changes that a search may have to take in first: a few milliseconds' work
@@ -36,7 +36,7 @@ class InstructionIndex:
         self._waiting: deque[tuple[Instruction | None, Instruction | None]] = deque()
         self._news = threading.Event()
         self._closing = threading.Event()
-        with collector_off(keep=True):
+        with gc_paused(freeze=True):
             for entry in entries.values():
                 self._take(None, entry)
         self._follower = threading.Thread(

@@ -27,7 +27,7 @@ from commonplace.kernel.errors import (
     SCOPE_REQUIRED,
     CommonplaceError,
 )
-from commonplace.storage.failures import explain
+from commonplace.storage.failures import explain_failure
 
 log = logging.getLogger("commonplace.instructions")
 
@@ -176,7 +176,7 @@ class Dispatcher:
         except CommonplaceError as error:
             return {"error": rpc_object(error)}
         except Exception as error:  # a defect in one must not hide what the others did
-            explained = explain(error)
+            explained = explain_failure(error)
             if explained is not None:
                 return {"error": rpc_object(explained)}
             log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)

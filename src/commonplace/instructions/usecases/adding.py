@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from commonplace.instructions.model import Actor
-from commonplace.kernel.loop_callbacks import tell_together
+from commonplace.kernel.loop_callbacks import call_in_loops
 
 GROUP = 32
 
@@ -88,7 +88,7 @@ class Adding:
             group, more = _next(waiting)
             if group:
                 self.write([wanted for wanted, _ in group])
-                tell_together((written, partial(written.set_result, None)) for _, written in group)
+                call_in_loops((written, partial(written.set_result, None)) for _, written in group)
 
     def write(self, group: Sequence[Wanted]) -> None:
         """Write now, in the caller's thread."""

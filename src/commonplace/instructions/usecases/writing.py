@@ -42,7 +42,7 @@ from commonplace.instructions.store.folder import Change
 from commonplace.instructions.usecases.adding import Adding, Wanted
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import disk_full
-from commonplace.storage.failures import means_full_disk
+from commonplace.storage.failures import is_disk_full
 
 CONFIRM_ABOVE = 10
 TOGETHER = 200  # changes with one wait for the disk
@@ -513,7 +513,7 @@ class Writing:
             if (
                 failures
                 and not removed
-                and all(means_full_disk(failed) for failed in failures.values())
+                and all(is_disk_full(failed) for failed in failures.values())
             ):
                 raise disk_full()
             current = catalogue.hash

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace.kernel.config.errors import config_error
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 
 FILE_NAME = "commonplace.yaml"
 HOME_VARIABLE = "COMMONPLACE_HOME"
@@ -44,9 +44,9 @@ def find_config_file(requested: Path | None, environ: Mapping[str, str], cwd: Pa
 def find_data_folder(requested: Path | None, environ: Mapping[str, str]) -> tuple[Path, str]:
     """Return the data folder and where its name came from."""
     if requested is not None:
-        return expanded(requested).absolute(), "command line"
+        return expand_home(requested).absolute(), "command line"
     if environ.get(HOME_VARIABLE):
-        return expanded(environ[HOME_VARIABLE]).absolute(), f"variable {HOME_VARIABLE}"
+        return expand_home(environ[HOME_VARIABLE]).absolute(), f"variable {HOME_VARIABLE}"
     return user_data_folder(environ), "default"
 
 
@@ -57,7 +57,7 @@ def _default_files(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _platform_folder(environ: Mapping[str, str], xdg: str, unix_default: str, windows: str) -> Path:
-    home = Path(environ.get("HOME") or expanded("~"))
+    home = Path(environ.get("HOME") or expand_home("~"))
     if not (home.is_absolute() or environ.get(xdg)):  # the user of a container may have none
         raise config_error(
             "This user has no home folder.",

@@ -18,7 +18,7 @@ from commonplace.kernel.config.catalog import (
 from commonplace.kernel.config.errors import config_error
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json
-from commonplace.kernel.paths import expanded
+from commonplace.kernel.paths import expand_home
 from commonplace.kernel.settings import SettingSpec
 
 if TYPE_CHECKING:
@@ -171,5 +171,5 @@ def _convert_texts(value: Mapping[object, object]) -> tuple[bool, dict[str, str]
 def _resolve_paths(value: str | tuple[str, ...], path: Path) -> str | tuple[str, ...]:
     """Resolve relative paths against the folder of the file."""
     if isinstance(value, tuple):
-        return tuple(str(path.parent / expanded(item)) for item in value)
-    return str(path.parent / expanded(value))
+        return tuple(str(path.parent / expand_home(item)) for item in value)
+    return str(path.parent / expand_home(value))

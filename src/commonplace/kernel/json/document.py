@@ -1,71 +1,70 @@
-"""A JSON object kept as the bytes it is sent as: an answer copies it whole, and nobody chases
-forty small objects through memory.
-"""
+"""JSON objects kept as the bytes they are sent as, so that answers copy them whole (ADR 0092)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from commonplace.kernel.hidden_characters import json_may_hide
+from commonplace.kernel.json_types import Json, JsonObject
 
-KEEP_QUOTED_BYTES = 64 * 1024  # beyond it the second form is made when it is sent
+KEEP_QUOTED_BYTES = 64 * 1024  # a larger document is quoted whenever it is sent
 _ABSENT: Final = object()
-_PLACE: Final = orjson.Fragment(b"\0")  # JSON text never holds this byte
+_PLACE: Final = orjson.Fragment(b"\0")  # JSON text never contains this byte
 
 
-class Document(Mapping[str, Any]):
-    """Immutable.
+class Document(Mapping[str, Json]):
+    """An immutable JSON object in encoded form.
 
-    Fields named `near` are at hand; any other is decoded when it is asked for, so take `whole()` to
+    Fields in `near` are kept decoded; any other is decoded when it is read, so call `whole()` to
     read several.
     """
 
     __slots__ = ("_at", "_may_hide", "_near", "_quoted", "encoded")
 
-    def __init__(self, value: Mapping[str, Any], near: Mapping[str, int]) -> None:
-        """`near` gives each field that is kept at hand its place; one mapping serves all
-        documents of a kind.
+    def __init__(self, value: Mapping[str, Json], near: Mapping[str, int]) -> None:
+        """Encode a value.
+
+        `near` maps each field that is kept decoded to its index; all documents of a kind share it.
         """
-        self.encoded = bytes(
-            memoryview(orjson.dumps(value))
-        )  # a copy of its own size: orjson's holds on to eight times as much
+        # Copied, because the buffer of orjson is up to eight times as large as its content.
+        self.encoded = bytes(memoryview(orjson.dumps(value)))
         self._quoted = quote(self.encoded) if len(self.encoded) <= KEEP_QUOTED_BYTES else None
         self._may_hide: bool | None = None
         self._at = near
         self._near = tuple(map(value.get, near, repeat(_ABSENT)))
 
-    def whole(self) -> dict[str, Any]:
-        """A copy of everything, the caller's own."""
-        value: dict[str, Any] = orjson.loads(self.encoded)
+    def whole(self) -> JsonObject:
+        """Decode the whole object. The caller may change the result."""
+        value: JsonObject = orjson.loads(self.encoded)
         return value
 
     @property
     def quoted(self) -> bytes:
-        """The same inside a JSON string."""
+        """The encoded object, escaped for use inside a JSON string."""
         return self._quoted if self._quoted is not None else quote(self.encoded)
 
     @property
     def may_hide(self) -> bool:
-        """Whether it may hold characters that a reader cannot see; found out once."""
+        """Whether it may contain characters that a reader cannot see. Computed once."""
         if self._may_hide is None:
             self._may_hide = json_may_hide(self.encoded)
         return self._may_hide
 
-    def extended(self, more: Mapping[str, Any]) -> Document:
-        """With fields added at the end; they must be new."""
-        made = Document.__new__(Document)
+    def extended(self, more: Mapping[str, Json]) -> Document:
+        """Return a copy with new fields added at the end."""
+        copy = Document.__new__(Document)
         added = b"," + orjson.dumps(more)[1:]
-        made.encoded = self.encoded[:-1] + added
-        made._quoted = None if self._quoted is None else self._quoted[:-1] + quote(added)
-        made._at, made._near, made._may_hide = self._at, self._near, None
-        return made
+        copy.encoded = self.encoded[:-1] + added
+        copy._quoted = None if self._quoted is None else self._quoted[:-1] + quote(added)
+        copy._at, copy._near, copy._may_hide = self._at, self._near, None
+        return copy
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Json:
         at = self._at.get(name)
         if at is None:
             return self.whole()[name]
@@ -92,33 +91,33 @@ class Document(Mapping[str, Any]):
 
 
 def quote(encoded: bytes) -> bytes:
-    """JSON text as the inside of a JSON string: control characters are escaped in it already."""
+    """Escape JSON text for use inside a JSON string. It has no control characters."""
     return encoded.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-def encode(value: Any) -> bytes:
-    """JSON of a value that may hold documents."""
+def encode(value: Json) -> bytes:
+    """Encode a value that may contain documents."""
     return orjson.dumps(value, default=_fragment)
 
 
-def encode_twice(value: Any) -> tuple[list[bytes], list[bytes], bool]:
-    """JSON of a value that may hold documents, the same inside a JSON string, both in pieces to
-    be joined once, and whether it may hold hidden characters.
+def encode_twice(value: Json) -> tuple[list[bytes], list[bytes], bool]:
+    """Encode a value that may contain documents, plain and escaped for a JSON string.
 
-    Documents are neither encoded again nor copied nor searched here.
+    Returns both as pieces to join, and whether the text may contain hidden characters. Documents
+    are neither encoded nor copied nor searched again.
     """
     if type(value) is dict:
         for item in value.values():
             if type(item) is Document or (
                 type(item) is list and item and type(item[0]) is Document
             ):
-                laid = _laid(value)
-                if laid is not None:
-                    return laid
+                encoded = _encode_fields(value)
+                if encoded is not None:
+                    return encoded
                 break
     documents: list[Document] = []
 
-    def place(item: Any) -> orjson.Fragment:
+    def place(item: Json) -> orjson.Fragment:
         if type(item) is not Document:
             raise TypeError(f"{type(item).__name__} is not JSON")
         documents.append(item)
@@ -131,15 +130,15 @@ def encode_twice(value: Any) -> tuple[list[bytes], list[bytes], bool]:
     plain: list[bytes] = []
     quoted: list[bytes] = []
     for between, document in zip(pieces, documents, strict=False):
-        _put(plain, quoted, document, between)
+        _append(plain, quoted, document, between)
     may_hide = json_may_hide(skeleton) or any(document.may_hide for document in documents)
     return [*plain, pieces[-1]], [*quoted, quote(pieces[-1])], may_hide
 
 
-def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes], bool] | None:
-    """The usual answer: documents, and lists of them, as fields.
+def _encode_fields(value: JsonObject) -> tuple[list[bytes], list[bytes], bool] | None:
+    """Encode the usual answer, whose documents are fields or lists of fields.
 
-    It costs a third of the general way, which takes over (None) where documents lie deeper.
+    Takes a third of the time of the general way. Returns None if documents are nested deeper.
     """
     plain: list[bytes] = []
     quoted: list[bytes] = []
@@ -149,11 +148,11 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes], bool] | None
         for name, item in value.items():
             between += _name(name)
             if type(item) is Document:
-                _put(plain, quoted, item, between)
+                _append(plain, quoted, item, between)
                 may_hide = may_hide or item.may_hide or json_may_hide(between)
                 between = b","
             elif type(item) is list and item and type(item[0]) is Document:
-                _put(plain, quoted, item[0], between + b"[")
+                _append(plain, quoted, item[0], between + b"[")
                 may_hide = may_hide or item[0].may_hide or json_may_hide(between)
                 for document in item[1:]:
                     if type(document) is not Document:
@@ -176,19 +175,19 @@ def _name(name: str) -> bytes:
     return orjson.dumps(name) + b":"
 
 
-def _put(plain: list[bytes], quoted: list[bytes], document: Document, between: bytes) -> None:
+def _append(plain: list[bytes], quoted: list[bytes], document: Document, between: bytes) -> None:
     plain += (between, document.encoded)
     quoted += (quote(between) if b'"' in between else between, document.quoted)
 
 
-def opened(value: Any) -> Any:
-    """The value with every document decoded, for callers in this process."""
+def decode_documents(value: Json) -> Json:
+    """Return a value with every document decoded, for callers in this process."""
     if isinstance(value, Document):
         return value.whole()
     if isinstance(value, dict):
-        return {name: opened(item) for name, item in value.items()}
-    return [opened(item) for item in value] if isinstance(value, list) else value
+        return {name: decode_documents(item) for name, item in value.items()}
+    return [decode_documents(item) for item in value] if isinstance(value, list) else value
 
 
-def _fragment(item: Any) -> Any:
+def _fragment(item: Json) -> Json:
     return orjson.Fragment(item.encoded) if type(item) is Document else str(item)

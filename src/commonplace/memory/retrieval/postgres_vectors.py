@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from commonplace.memory.store.rows import as_json
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import Embedder
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class PostgresVectors:
         asked = sorted(set(also))
         which = {**self._which(partition), "vector": _text(query)}
 
-        def read(connection: Connection) -> dict[str, float]:
+        def read(connection: PostgresConnection) -> dict[str, float]:
             bounds = {"prefix": prefix, "upper": upper_bound(prefix), "limit": limit}
             near = connection.execute(_QUERIES["nearest"], {**which, **bounds}) if limit else None
             named = (
@@ -78,7 +79,7 @@ class PostgresVectors:
             for passage, vector in zip(new, vectors, strict=True)
         ]
 
-        def write(connection: Connection) -> None:
+        def write(connection: PostgresConnection) -> None:
             connection.execute(
                 _QUERIES["remove_others"], {**here, "prefix": prefix, "upper": upper_bound(prefix)}
             )

@@ -7,12 +7,13 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.store.relational import PostingWriter, RelationalMemoryStore
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
-from commonplace.storage.postgres.migrations import Component
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.migrations import SchemaComponent
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")
-SCHEMA = Component("memory", "commonplace.memory")
+SCHEMA = SchemaComponent("memory", "commonplace.memory")
 QUERIES = load_postgres_queries("commonplace.memory.store", "common.sql", "postgres.sql")
 
 
@@ -22,14 +23,14 @@ class PostgresUnits:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def look(self, work: Callable[[Connection], Result]) -> Result:
+    async def look(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def scan(self, work: Callable[[Connection], Result]) -> Result:
+    async def scan(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
     async def commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
+        self, work: Callable[[PostgresConnection], Result], tenant: Tenant, seconds: float
     ) -> Result:
         """Run a change under the tenant's lock.
 
@@ -38,10 +39,10 @@ class PostgresUnits:
         lock = f"memory {tenant}"
         return await self._database.write(work, lock=lock, lock_timeout_seconds=seconds)
 
-    async def count(self, work: Callable[[Connection], Result]) -> Result:
+    async def count(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.write(work)
 
-    def count_now(self, work: Callable[[Connection], Result]) -> Result:
+    def count_now(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return self._database.write_now(work)
 
 

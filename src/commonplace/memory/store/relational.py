@@ -42,7 +42,7 @@ from commonplace.memory.store.rows import (
 )
 from commonplace.memory.store.tenant_rows import TenantRows
 from commonplace.search.model import IndexDocument, Partition
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 Result = TypeVar("Result")
 LOCK_SECONDS = 10  # processes may share the database: wait rather than refuse an entry
@@ -78,25 +78,25 @@ class _DryRunError(Exception):
 class UnitsOfWork(Protocol):
     """Runs units of work on a database."""
 
-    async def look(self, work: Callable[[Connection], Result]) -> Result:
+    async def look(self, work: Callable[[SqlConnection], Result]) -> Result:
         """Run a bounded read."""
         ...
 
-    async def scan(self, work: Callable[[Connection], Result]) -> Result:
+    async def scan(self, work: Callable[[SqlConnection], Result]) -> Result:
         """Run a read of several statements, or of many rows, in one snapshot."""
         ...
 
     async def commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
+        self, work: Callable[[SqlConnection], Result], tenant: Tenant, seconds: float
     ) -> Result:
         """Run a change while no other change of this tenant runs; wait that long for it."""
         ...
 
-    async def count(self, work: Callable[[Connection], Result]) -> Result:
+    async def count(self, work: Callable[[SqlConnection], Result]) -> Result:
         """Run a change of counters only, beside other changes."""
         ...
 
-    def count_now(self, work: Callable[[Connection], Result]) -> Result:
+    def count_now(self, work: Callable[[SqlConnection], Result]) -> Result:
         """Run a change of counters without an event loop."""
         ...
 
@@ -111,7 +111,7 @@ class RelationalMemoryStore:
         self._queries = queries
         self._postings = postings
 
-    def _rows(self, connection: Connection, tenant: Tenant) -> TenantRows:
+    def _rows(self, connection: SqlConnection, tenant: Tenant) -> TenantRows:
         return TenantRows(connection, self._queries, tenant)
 
     # Entries
@@ -119,7 +119,7 @@ class RelationalMemoryStore:
     async def add(self, tenant: Tenant, entry: Entry) -> SameText:
         indexed = document(entry)  # analysed before the lock is taken
 
-        def work(connection: Connection) -> SameText:
+        def work(connection: SqlConnection) -> SameText:
             rows = self._rows(connection, tenant)
             known = rows.find_same_text(entry)
             if known.active is None:
@@ -141,7 +141,7 @@ class RelationalMemoryStore:
     ) -> BulkAddResult:
         documents = {entry.id: document(entry) for entry in entries}
 
-        def work(connection: Connection) -> BulkAddResult:
+        def work(connection: SqlConnection) -> BulkAddResult:
             rows = self._rows(connection, tenant)
             known: dict[str, str] = {}
             kept: list[Entry] = []
@@ -179,7 +179,7 @@ class RelationalMemoryStore:
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             rows = self._rows(connection, tenant)
             before = rows.existing(entry.id)
             visible = entry.deleted_at is None
@@ -237,7 +237,7 @@ class RelationalMemoryStore:
             "deleted": wanted.deleted,
         }
 
-        def scan(connection: Connection) -> EntryPage:
+        def scan(connection: SqlConnection) -> EntryPage:
             rows = self._rows(connection, tenant)
             return EntryPage(
                 rows.entries("entries_page", **filters, limit=limit, offset=offset),
@@ -265,7 +265,7 @@ class RelationalMemoryStore:
     def record_use_now(self, counts: AccessCounts) -> None:
         self.units.count_now(lambda connection: self._add_uses(connection, counts))
 
-    def _add_uses(self, connection: Connection, counts: AccessCounts) -> None:
+    def _add_uses(self, connection: SqlConnection, counts: AccessCounts) -> None:
         # Sorted, so that two processes cannot deadlock.
         for (tenant, entry_id), (count, moment) in sorted(counts.items()):
             self._rows(connection, tenant).add_accesses(entry_id, count, moment)
@@ -275,7 +275,7 @@ class RelationalMemoryStore:
     ) -> tuple[tuple[Entry, ...], int]:
         since = iso(moment)
 
-        def scan(connection: Connection) -> tuple[tuple[Entry, ...], int]:
+        def scan(connection: SqlConnection) -> tuple[tuple[Entry, ...], int]:
             rows = self._rows(connection, tenant)
             return rows.entries("entries_unread", moment=since, limit=limit), rows.fetch_count(
                 "entries_unread_count", moment=since
@@ -286,7 +286,7 @@ class RelationalMemoryStore:
     # Links
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             rows = self._rows(connection, tenant)
             if not rows.add_link(link):
                 row = rows.execute_row("link_id", link_row(tenant, link)).fetchone()
@@ -300,7 +300,7 @@ class RelationalMemoryStore:
         await self.units.commit(work, tenant, LOCK_SECONDS)
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood:
-        def look(connection: Connection) -> Neighbourhood:
+        def look(connection: SqlConnection) -> Neighbourhood:
             rows = self._rows(connection, tenant)
             return Neighbourhood(
                 rows.link_ends("links_outgoing", id_), rows.link_ends("links_incoming", id_)
@@ -332,7 +332,7 @@ class RelationalMemoryStore:
         revised: Sequence[Suggestion] = (),
         withdrawn: Sequence[Suggestion] = (),
     ) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: SqlConnection) -> int:
             rows = self._rows(connection, tenant)
             for suggestion in withdrawn:
                 rows.withdraw_suggestion(suggestion)
@@ -362,7 +362,7 @@ class RelationalMemoryStore:
     async def pending(
         self, tenant: Tenant, types: Sequence[SuggestionType], limit: int
     ) -> tuple[tuple[Suggestion, ...], int]:
-        def scan(connection: Connection) -> tuple[tuple[Suggestion, ...], int]:
+        def scan(connection: SqlConnection) -> tuple[tuple[Suggestion, ...], int]:
             rows = self._rows(connection, tenant)
             found: list[Suggestion] = []
             total = 0
@@ -384,7 +384,7 @@ class RelationalMemoryStore:
     async def decide(
         self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None
     ) -> Suggestion | None:
-        def work(connection: Connection) -> Suggestion | None:
+        def work(connection: SqlConnection) -> Suggestion | None:
             rows = self._rows(connection, tenant)
             row = rows.fetch_one("decide", id=id_, decision=decision.value, moment=iso(moment))
             if row is not None and link is not None:
@@ -396,7 +396,7 @@ class RelationalMemoryStore:
     # Whole tenants
 
     async def reindex(self, tenant: Tenant) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: SqlConnection) -> int:
             entries = self._rows(connection, tenant).entries("entries_all")
             self._postings.clear(connection, partition(tenant))
             self._postings.put(
@@ -407,7 +407,7 @@ class RelationalMemoryStore:
         return await self.units.commit(work, tenant, BULK_SECONDS)
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: SqlConnection) -> int:
             if self._rows(connection, new).fetch_one("entry_of_any") is not None:
                 raise failure(
                     DUPLICATE_ENTRY,
@@ -424,7 +424,7 @@ class RelationalMemoryStore:
         return await self.units.commit(work, old, BULK_SECONDS)
 
     async def counts(self, tenant: Tenant) -> MemoryCounts:
-        def scan(connection: Connection) -> MemoryCounts:
+        def scan(connection: SqlConnection) -> MemoryCounts:
             rows = self._rows(connection, tenant)
             groups: tuple[dict[str, int], ...] = ({}, {}, {})
             for *names, count in rows.execute("count_entries"):

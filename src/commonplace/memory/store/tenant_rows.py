@@ -34,7 +34,7 @@ from commonplace.memory.store.rows import (
     read_suggestion,
     suggestion_row,
 )
-from commonplace.storage.relational import Connection, Row, Rows
+from commonplace.storage.relational import Row, SqlConnection, SqlRows
 
 REACTIVATE = "bring back"  # the action in the history
 
@@ -43,15 +43,15 @@ REACTIVATE = "bring back"  # the action in the history
 class TenantRows:
     """Statements of one tenant; those whose answers are not read are pipelined to PostgreSQL."""
 
-    connection: Connection
+    connection: SqlConnection
     queries: Mapping[str, str]
     tenant: Tenant
 
-    def execute(self, query: str, /, **parameters: object) -> Rows:
+    def execute(self, query: str, /, **parameters: object) -> SqlRows:
         """Run a named statement for the tenant."""
         return self.connection.execute(self.queries[query], {"tenant": self.tenant, **parameters})
 
-    def execute_row(self, query: str, row: Mapping[str, object]) -> Rows:
+    def execute_row(self, query: str, row: Mapping[str, object]) -> SqlRows:
         """Run a named statement with a whole row, which includes the tenant."""
         return self.connection.execute(self.queries[query], row)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from commonplace.dispatch.tool import Context
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.errors import INTERNAL_ERROR, failure
-from commonplace.storage.failures import explain
+from commonplace.storage.failures import explain_failure
 
 log = logging.getLogger("commonplace.memory")
 
@@ -29,7 +29,7 @@ def guarded(
             raise
         # The contract names a code for defects; the pipeline's own would be INTERNAL.
         except Exception as error:
-            explained = explain(error)
+            explained = explain_failure(error)
             if explained is not None:  # the disk or the database failed
                 raise explained from error
             log.error("memory failed (trace %s)", context.trace_id, exc_info=error)

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from commonplace.openapi.store.fetch import Network
-from commonplace.storage.network_loop import Slots
+from commonplace.storage.network_loop import CallerSlots
 
 COMPUTING_THREADS = 4
 NETWORK_THREADS = 16
@@ -56,7 +56,7 @@ class Workers:
     ) -> None:
         self._computing = ThreadPoolExecutor(threads, "openapi")
         self._network = ThreadPoolExecutor(network_threads, "openapi-fetch")
-        self._slots = Slots(network_threads, per_caller)
+        self._slots = CallerSlots(network_threads, per_caller)
         self._fetching: set[Network] = set()
         self._guard = threading.Lock()
         self._closed = False
@@ -85,7 +85,7 @@ class Workers:
             raise
 
     def _submit(self, caller: str, network: Network, work: Callable[[], T]) -> Future[T]:
-        self._slots.take(caller)
+        self._slots.acquire(caller)
         with self._guard:
             self._fetching.add(network)
             if self._closed:
@@ -101,7 +101,7 @@ class Workers:
     def _end(self, caller: str, network: Network) -> None:
         with self._guard:
             self._fetching.discard(network)
-        self._slots.give(caller)
+        self._slots.release(caller)
 
     def close(self) -> None:
         with self._guard:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from commonplace.dispatch.tool import Context
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 from commonplace.openapi.engine.document.bundle import bundle
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.validate.structure import check_structure
@@ -51,7 +51,7 @@ async def in_thread(
 
     def run() -> T:
         try:
-            with collector_off():
+            with gc_paused():
                 return work()
         except RecursionError:
             raise CommonplaceError(

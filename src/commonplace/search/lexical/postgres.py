@@ -18,14 +18,15 @@ from commonplace.search.model import (
     Sharing,
     Terms,
 )
-from commonplace.storage.failures import public_reason
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
-from commonplace.storage.postgres.migrations import Component
+from commonplace.storage.failures import describe_publicly
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.migrations import SchemaComponent
 from commonplace.storage.queries import load_postgres_queries
 
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
-SCHEMA = Component("search", "commonplace.search")
+SCHEMA = SchemaComponent("search", "commonplace.search")
 _QUERIES = load_postgres_queries("commonplace.search.lexical")
 
 
@@ -61,7 +62,7 @@ class PostgresPostings(PostingWriter):
         limit: int,
         weights: Mapping[str, float],
     ) -> Sharing:
-        def find(connection: Connection) -> Sharing:
+        def find(connection: PostgresConnection) -> Sharing:
             plan = self._search.plan(connection, partition, terms, weights)
             if plan is None:
                 return Sharing()
@@ -87,9 +88,9 @@ class PostgresPostings(PostingWriter):
             lambda connection: self._search.contents(connection, partition, keys)
         )
 
-    async def _read(self, work: Callable[[Connection], Result]) -> Result:
+    async def _read(self, work: Callable[[PostgresConnection], Result]) -> Result:
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:
             log.warning("the posting lists cannot be read", exc_info=failed)
-            raise SearchUnavailableError(public_reason(failed)) from failed
+            raise SearchUnavailableError(describe_publicly(failed)) from failed

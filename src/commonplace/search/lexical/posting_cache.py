@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from commonplace.search.lexical.bm25 import TermWeight
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ class PostingCache:
 
     def ranked(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         terms: Sequence[TermWeight],
         first: int,
         *,
@@ -103,7 +103,7 @@ class PostingCache:
                 "most_bytes": self._budget_bytes,
             }
 
-    def _list(self, connection: Connection, term_id: int, anew: bool) -> _List:
+    def _list(self, connection: SqlConnection, term_id: int, anew: bool) -> _List:
         import numpy as np
 
         with self._guard:
@@ -126,7 +126,7 @@ class PostingCache:
             )
         return self._keep(term_id, made)
 
-    def _packed(self, connection: Connection, term_id: int) -> _List | None:
+    def _packed(self, connection: SqlConnection, term_id: int) -> _List | None:
         import numpy as np
 
         row = connection.execute(self._queries["packed"], {"term": term_id}).fetchone()
@@ -144,7 +144,7 @@ class PostingCache:
 
 
 def read_postings(
-    connection: Connection, queries: Mapping[str, str], term_id: int, after: int
+    connection: SqlConnection, queries: Mapping[str, str], term_id: int, after: int
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The postings of a term behind a document id, each in one number."""
     import numpy as np

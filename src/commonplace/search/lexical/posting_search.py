@@ -25,11 +25,11 @@ from commonplace.search.lexical.ranking import (
 )
 from commonplace.search.lexical.write_buffer import BufferedPostings, WriteBuffer
 from commonplace.search.model import LexicalMatch, LexicalResult, Partition, Sharing, Terms
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 
 def find_partition(
-    connection: Connection, queries: Mapping[str, str], partition: Partition
+    connection: SqlConnection, queries: Mapping[str, str], partition: Partition
 ) -> int | None:
     """Return the number of a partition; None where nothing was ever put into it."""
     row = connection.execute(queries["partition_id"], partition_parameters(partition)).fetchone()
@@ -60,7 +60,7 @@ class PostingSearch:
 
     def plan(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         partition: Partition,
         terms: Sequence[str],
         weights: Mapping[str, float],
@@ -87,7 +87,7 @@ class PostingSearch:
 
     def search(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         partition: Partition,
         terms: Sequence[str],
         limit: int,
@@ -98,7 +98,7 @@ class PostingSearch:
         return LexicalResult() if plan is None else self.run(connection, plan, limit, prefix)
 
     def run(
-        self, connection: Connection, plan: QueryPlan, limit: int, prefix: str
+        self, connection: SqlConnection, plan: QueryPlan, limit: int, prefix: str
     ) -> LexicalResult:
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
         best = in_order([*ranked, *rank_buffered(plan, prefix)])[:limit]
@@ -106,7 +106,7 @@ class PostingSearch:
 
     def score(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         partition: Partition,
         terms: Sequence[str],
         keys: Sequence[str],
@@ -129,7 +129,7 @@ class PostingSearch:
 
     def sharing(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         plan: QueryPlan,
         share: float,
         limit: int,
@@ -152,14 +152,14 @@ class PostingSearch:
         return Sharing(tuple(matches), plan.terms, contents)
 
     def contents(
-        self, connection: Connection, partition: Partition, keys: Sequence[str]
+        self, connection: SqlConnection, partition: Partition, keys: Sequence[str]
     ) -> dict[str, Terms]:
         """Return the terms of given documents, where they are stored with them."""
         number = find_partition(connection, self._queries, partition)
         return self._contents(connection, number, keys) if number is not None else {}
 
     def _contents(
-        self, connection: Connection, number: int, keys: Sequence[str]
+        self, connection: SqlConnection, number: int, keys: Sequence[str]
     ) -> dict[str, Terms]:
         if not keys:
             return {}
@@ -169,7 +169,7 @@ class PostingSearch:
         return {str(key): orjson.loads(terms) for key, terms in rows if terms is not None}
 
     def _matches(
-        self, connection: Connection, plan: QueryPlan, ranked: Sequence[RankedDocument]
+        self, connection: SqlConnection, plan: QueryPlan, ranked: Sequence[RankedDocument]
     ) -> LexicalResult:
         """Say which query terms each ranked document holds."""
         parameters = {
@@ -194,7 +194,7 @@ class PostingSearch:
         return LexicalResult(tuple(matches), plan.terms, plan.documents, plan.ceiling)
 
     def _ranked(
-        self, connection: Connection, plan: QueryPlan, limit: int, prefix: str
+        self, connection: SqlConnection, plan: QueryPlan, limit: int, prefix: str
     ) -> list[RankedDocument]:
         """Rank only the documents below a selective prefix, else rank all and filter."""
         wanted = limit + TIE_ROOM

@@ -20,7 +20,7 @@ import orjson
 from commonplace.search.lexical.posting_search import find_partition, partition_parameters
 from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import IndexDocument, Partition, Terms, upper_bound
-from commonplace.storage.relational import Connection, Row
+from commonplace.storage.relational import Row, SqlConnection
 
 PIPELINED = 64  # statements under way at once
 
@@ -32,7 +32,7 @@ class PostingWriter:
         self._queries = queries
         self._buffer = buffer
 
-    def count(self, connection: Connection, partition: Partition) -> int:
+    def count(self, connection: SqlConnection, partition: Partition) -> int:
         """Return how many documents a partition holds."""
         number = find_partition(connection, self._queries, partition)
         if number is None:
@@ -41,7 +41,7 @@ class PostingWriter:
         row = connection.execute(self._queries["document_count"], parameters).fetchone()
         return int(row[0]) if row else 0
 
-    def keys(self, connection: Connection, partition: Partition, prefix: str = "") -> list[str]:
+    def keys(self, connection: SqlConnection, partition: Partition, prefix: str = "") -> list[str]:
         """Return the keys that start with `prefix`, in order."""
         number = find_partition(connection, self._queries, partition)
         if number is None:
@@ -52,7 +52,7 @@ class PostingWriter:
 
     def put(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         partition: Partition,
         documents: Iterable[IndexDocument],
         *,
@@ -74,7 +74,7 @@ class PostingWriter:
         self._add_postings(connection, number, added)
 
     def put_soon(
-        self, connection: Connection, partition: Partition, document: IndexDocument
+        self, connection: SqlConnection, partition: Partition, document: IndexDocument
     ) -> None:
         """Index one document the cheapest way; searches after the commit find it as after `put`."""
         number = self._open(connection, partition)
@@ -95,14 +95,14 @@ class PostingWriter:
         self._count_fields(connection, number, [terms for _, terms in added], 1)
         self._add_postings(connection, number, added)
 
-    def number(self, connection: Connection, partition: Partition) -> int:
+    def number(self, connection: SqlConnection, partition: Partition) -> int:
         """Return the number of a partition, creating it; for changes beside its postings."""
         number = find_partition(connection, self._queries, partition)
         return self._create(connection, partition) if number is None else number
 
     def remove(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         partition: Partition,
         keys: Iterable[str],
         terms: Mapping[str, Terms] | None = None,
@@ -112,34 +112,34 @@ class PostingWriter:
         if number is not None:
             self._remove(connection, number, list(keys), terms or {})
 
-    def remove_prefix(self, connection: Connection, partition: Partition, prefix: str) -> None:
+    def remove_prefix(self, connection: SqlConnection, partition: Partition, prefix: str) -> None:
         """Remove every document whose key starts with `prefix`."""
         self.remove(connection, partition, self.keys(connection, partition, prefix))
 
-    def clear(self, connection: Connection, partition: Partition) -> None:
+    def clear(self, connection: SqlConnection, partition: Partition) -> None:
         """Remove a partition with everything in it."""
         number = self._lock(connection, partition)
         if number is not None:
             connection.execute(self._queries["partition_postings_remove"], {"partition": number})
             connection.execute(self._queries["partition_remove"], {"partition": number})
 
-    def _create(self, connection: Connection, partition: Partition) -> int:
+    def _create(self, connection: SqlConnection, partition: Partition) -> int:
         parameters = partition_parameters(partition)
         row = connection.execute(self._queries["partition_add"], parameters).fetchone()
         assert row is not None
         return int(row[0])
 
-    def _lock(self, connection: Connection, partition: Partition) -> int | None:
+    def _lock(self, connection: SqlConnection, partition: Partition) -> int | None:
         """Lock a partition: its statistics are ours to change until the transaction ends."""
         parameters = partition_parameters(partition)
         row = connection.execute(self._queries["partition_lock"], parameters).fetchone()
         return None if row is None else int(row[0])
 
-    def _open(self, connection: Connection, partition: Partition) -> int:
+    def _open(self, connection: SqlConnection, partition: Partition) -> int:
         number = self._lock(connection, partition)
         return self._create(connection, partition) if number is None else number
 
-    def _flush(self, connection: Connection, number: int, buffer: WriteBuffer) -> None:
+    def _flush(self, connection: SqlConnection, number: int, buffer: WriteBuffer) -> None:
         """Move the buffered documents into the posting lists."""
         documents = buffer.documents(connection, number)
         if documents:
@@ -149,7 +149,7 @@ class PostingWriter:
             buffer.discard(connection, number, [document_id for document_id, _, _ in documents])
 
     def _pipeline(
-        self, connection: Connection, name: str, parameters: Sequence[Mapping[str, object]]
+        self, connection: SqlConnection, name: str, parameters: Sequence[Mapping[str, object]]
     ) -> Iterator[Row | None]:
         """Yield the one row of each statement.
 
@@ -164,7 +164,7 @@ class PostingWriter:
 
     def _add_documents(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         number: int,
         documents: Sequence[IndexDocument],
         *,
@@ -187,7 +187,7 @@ class PostingWriter:
         return [(int(row[0]), terms) for row, terms in added if row is not None]
 
     def _add_postings(
-        self, connection: Connection, number: int, documents: Sequence[tuple[int, Terms]]
+        self, connection: SqlConnection, number: int, documents: Sequence[tuple[int, Terms]]
     ) -> None:
         if not documents:
             return
@@ -202,7 +202,11 @@ class PostingWriter:
         connection.execute(self._queries["postings_add"], {"postings": _json(rows)})
 
     def _remove(
-        self, connection: Connection, number: int, keys: Sequence[str], known: Mapping[str, Terms]
+        self,
+        connection: SqlConnection,
+        number: int,
+        keys: Sequence[str],
+        known: Mapping[str, Terms],
     ) -> None:
         removed: list[tuple[int, Terms]] = []
         rows = self._pipeline(
@@ -231,7 +235,7 @@ class PostingWriter:
         connection.execute(self._queries["postings_remove"], {"postings": _json(postings)})
 
     def _count_fields(
-        self, connection: Connection, number: int, documents: Iterable[Terms], sign: int
+        self, connection: SqlConnection, number: int, documents: Iterable[Terms], sign: int
     ) -> None:
         """Add documents and lengths to the statistics of their fields, or subtract them."""
         changes: dict[str, tuple[int, int]] = {}
@@ -244,7 +248,7 @@ class PostingWriter:
             connection.execute(self._queries["field_change"], parameters)
 
     def _count_terms(
-        self, connection: Connection, number: int, documents: Iterable[Terms], sign: int
+        self, connection: SqlConnection, number: int, documents: Iterable[Terms], sign: int
     ) -> dict[tuple[str, str], int]:
         """Add documents to the counts of their terms, or subtract them; return the term ids."""
         changes: Counter[tuple[str, str]] = Counter()

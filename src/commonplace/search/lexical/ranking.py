@@ -10,7 +10,7 @@ import orjson
 
 from commonplace.search.lexical.plan import QueryPlan
 from commonplace.search.model import upper_bound
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
@@ -32,7 +32,7 @@ class Ranker(Protocol):
     """Rank the documents of a plan by its posting lists."""
 
     def best(
-        self, connection: Connection, plan: QueryPlan, first: int, prefix: str, wanted: int
+        self, connection: SqlConnection, plan: QueryPlan, first: int, prefix: str, wanted: int
     ) -> list[RankedDocument]:
         """Return at least the best `wanted` documents below a prefix, as far as there are.
 
@@ -48,7 +48,7 @@ class SqlRanker:
         self._queries = queries
 
     def best(
-        self, connection: Connection, plan: QueryPlan, first: int, prefix: str, wanted: int
+        self, connection: SqlConnection, plan: QueryPlan, first: int, prefix: str, wanted: int
     ) -> list[RankedDocument]:
         ranked: list[RankedDocument] = []
         for size in (first + MOST_TIED, ALL_ROWS):
@@ -61,7 +61,12 @@ class SqlRanker:
         return ranked
 
     def among(
-        self, connection: Connection, plan: QueryPlan, ids: Sequence[int], limit: int, wanted: int
+        self,
+        connection: SqlConnection,
+        plan: QueryPlan,
+        ids: Sequence[int],
+        limit: int,
+        wanted: int,
     ) -> list[RankedDocument]:
         """Rank given documents; those without a query term are left out."""
         parameters = {
@@ -72,7 +77,7 @@ class SqlRanker:
         rows = connection.execute(self._queries["rank_among"], parameters)
         return self.with_keys(connection, plan, rows, "", wanted)[0]
 
-    def below(self, connection: Connection, plan: QueryPlan, prefix: str) -> list[int] | None:
+    def below(self, connection: SqlConnection, plan: QueryPlan, prefix: str) -> list[int] | None:
         """Return the ids of the documents below a prefix; None where they are many."""
         bounds = {
             "partition": plan.partition_id,
@@ -85,7 +90,7 @@ class SqlRanker:
 
     def with_keys(
         self,
-        connection: Connection,
+        connection: SqlConnection,
         plan: QueryPlan,
         rows: Iterable[tuple[int, float]],
         prefix: str,

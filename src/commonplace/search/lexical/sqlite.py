@@ -25,10 +25,10 @@ from commonplace.search.model import (
     Sharing,
     Terms,
 )
-from commonplace.storage.failures import public_reason
+from commonplace.storage.failures import describe_publicly
 from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
-from commonplace.storage.relational import Connection as AnyConnection
+from commonplace.storage.relational import SqlConnection as AnyConnection
 from commonplace.storage.sqlite.database import Connection, Database
 from commonplace.storage.sqlite.migrations import migrate
 
@@ -48,7 +48,7 @@ def _as_unavailable() -> Iterator[None]:
         yield
     except apsw.Error as failed:
         log.warning("the posting lists cannot be read", exc_info=failed)
-        raise SearchUnavailableError(public_reason(failed)) from failed
+        raise SearchUnavailableError(describe_publicly(failed)) from failed
 
 
 class CachedRanker:

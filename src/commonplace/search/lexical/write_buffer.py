@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from commonplace.search.model import Terms
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import SqlConnection
 
 CAPACITY = 256  # documents of a partition; one more and all move
 CACHED_PARTITIONS = 16
@@ -45,14 +45,14 @@ class WriteBuffer:
         self._cached: OrderedDict[int, _CachedPartition] = OrderedDict()
         self._guard = threading.Lock()
 
-    def state(self, connection: Connection, partition: int) -> State:
+    def state(self, connection: SqlConnection, partition: int) -> State:
         row = connection.execute(
             self._queries["waiting_state"], {"partition": partition}
         ).fetchone()
         return (int(row[0]), int(row[1])) if row else EMPTY
 
     def documents(
-        self, connection: Connection, partition: int, after: int = 0
+        self, connection: SqlConnection, partition: int, after: int = 0
     ) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
         """Return id, key and terms of the documents whose id is greater than `after`."""
         rows = connection.execute(
@@ -60,20 +60,20 @@ class WriteBuffer:
         )
         return [(int(identity), str(key), orjson.loads(terms)) for identity, key, terms in rows]
 
-    def add(self, connection: Connection, partition: int, document_id: int) -> bool:
+    def add(self, connection: SqlConnection, partition: int, document_id: int) -> bool:
         """Buffer a stored document; return whether the buffer is now over its capacity."""
         connection.execute(
             self._queries["waiting_add"], {"partition": partition, "document": document_id}
         )
         return self.state(connection, partition)[0] > CAPACITY
 
-    def discard(self, connection: Connection, partition: int, ids: Sequence[int]) -> None:
+    def discard(self, connection: SqlConnection, partition: int, ids: Sequence[int]) -> None:
         connection.execute(
             self._queries["waiting_remove"],
             {"partition": partition, "documents": orjson.dumps(ids).decode()},
         )
 
-    def take_out(self, connection: Connection, partition: int, ids: Iterable[int]) -> set[int]:
+    def take_out(self, connection: SqlConnection, partition: int, ids: Iterable[int]) -> set[int]:
         """Discard those of the given documents that are buffered; return their ids."""
         taken = self._ids(connection, partition).intersection(ids)
         if taken:
@@ -81,7 +81,7 @@ class WriteBuffer:
         return taken
 
     def postings(
-        self, connection: Connection, partition: int, terms: Sequence[str]
+        self, connection: SqlConnection, partition: int, terms: Sequence[str]
     ) -> BufferedPostings:
         """Return the buffered postings of terms.
 
@@ -105,12 +105,12 @@ class WriteBuffer:
             }
             return BufferedPostings(state, found, dict(cached.keys))
 
-    def _ids(self, connection: Connection, partition: int) -> set[int]:
+    def _ids(self, connection: SqlConnection, partition: int) -> set[int]:
         rows = connection.execute(self._queries["waiting_ids"], {"partition": partition})
         return {int(row[0]) for row in rows}
 
     def _refresh(
-        self, connection: Connection, partition: int, cached: _CachedPartition, state: State
+        self, connection: SqlConnection, partition: int, cached: _CachedPartition, state: State
     ) -> None:
         newest = cached.state[1]
         if state[1] < newest:  # an older snapshot than the last one, or the newest was removed

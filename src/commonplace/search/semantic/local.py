@@ -16,7 +16,7 @@ from commonplace.search.semantic.embed import (
     LocalEmbedder,
     legibility,
 )
-from commonplace.storage.failures import public_reason
+from commonplace.storage.failures import describe_publicly
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
@@ -105,5 +105,5 @@ async def nearest_on_disk(
     except (VectorFileError, OSError) as error:
         log.warning("the vectors cannot be read", exc_info=error)
         raise EmbedderUnavailableError(
-            f"the vectors cannot be read ({public_reason(error)}); run: commonplace reindex"
+            f"the vectors cannot be read ({describe_publicly(error)}); run: commonplace reindex"
         ) from error

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from commonplace.storage.circuit_breaker import Breaker
-from commonplace.storage.network_loop import Outbound
+from commonplace.storage.circuit_breaker import CircuitBreaker
+from commonplace.storage.network_loop import NetworkLoop
 
 if TYPE_CHECKING:
     import httpx
@@ -76,9 +76,9 @@ class ModelEndpoint:
         name: str,
         url: str,
         timeout_seconds: float,
-        outbound: Outbound,
+        outbound: NetworkLoop,
         count: Callable[[str], None] = lambda event: None,
-        breaker: Breaker | None = None,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         """`name` says in messages and counters which model this is: `embedding`, `rerank`."""
         self.name = name
@@ -86,7 +86,7 @@ class ModelEndpoint:
         self._timeout_seconds = timeout_seconds
         self._outbound = outbound
         self._count = count
-        self._breaker = breaker or Breaker()
+        self._breaker = breaker or CircuitBreaker()
         self._client: httpx.AsyncClient | None = None
         self._turns: dict[
             int, tuple[asyncio.Semaphore, int]
@@ -95,7 +95,7 @@ class ModelEndpoint:
     @property
     def resting(self) -> bool:
         """Whether it failed so often that it is left alone."""
-        return self._breaker.open
+        return self._breaker.is_open
 
     async def ask(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         """The model's JSON answer, within the time limit whatever happens on the way."""
@@ -118,7 +118,7 @@ class ModelEndpoint:
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     async def _ask(self, body: bytes, key: str) -> dict[str, Any]:
-        rest = self._breaker.rest()
+        rest = self._breaker.pause_seconds()
         if rest > 0:
             self._count(f"{self.name} model resting")
             raise ModelUnavailableError(
@@ -130,7 +130,7 @@ class ModelEndpoint:
             async with asyncio.timeout(self._timeout_seconds), self._turn(key):
                 answer = await self._attempts(body, key)
         except TimeoutError:
-            self._breaker.failed()
+            self._breaker.record_failure()
             self._count(f"{self.name} model timeout")
             raise ModelUnavailableError(
                 f"the {self.name} model did not answer within {self._timeout_seconds:g} s"
@@ -139,10 +139,10 @@ class ModelEndpoint:
             self._count(f"{self.name} model failed")
             raise
         except ModelError:
-            self._breaker.succeeded()  # it is there; it only refuses this
+            self._breaker.record_success()  # it is there; it only refuses this
             self._count(f"{self.name} model refused")
             raise
-        self._breaker.succeeded()
+        self._breaker.record_success()
         self._count(f"{self.name} model answered")
         return answer
 
@@ -193,7 +193,7 @@ class ModelEndpoint:
                     if (
                         response.status_code != 429
                     ):  # too much for this key says nothing about the model
-                        self._breaker.failed()
+                        self._breaker.record_failure()
                     return f"the {self.name} model answered {response.status_code}", _retry_after(
                         response.headers.get("retry-after")
                     )
@@ -207,7 +207,7 @@ class ModelEndpoint:
                     )
                 return self._parsed(await _bounded(response)), 0.0
         except httpx.HTTPError as error:
-            self._breaker.failed()
+            self._breaker.record_failure()
             return f"the {self.name} model cannot be reached ({type(error).__name__})", 0.0
 
     def _parsed(self, content: bytes | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Envelope encryption (contract 003 section 12.3): a fresh data key for every envelope, derived
-from a key-encryption key.
+"""Envelope encryption (contract 003, section 12.3): a new data key for every envelope.
 
-The form is the one of the reference's in-memory KMS, so that both can read each other's envelopes:
+The data key is derived from a key-encryption key. The format is that of the reference's in-memory
+KMS, so that both can read each other's envelopes:
 base64(version u8 | length of dek_id u16 | kek_id u16 | dek_id | nonce | ciphertext | tag),
 little-endian; KEK = SHA-256(secret), data key = HKDF-SHA256(KEK, salt = dek_id), AES-256-GCM.
 `cryptography` is imported when the first envelope is made or opened.
@@ -26,26 +26,28 @@ _HEAD = struct.Struct("<BHH")
 
 
 class EnvelopeError(Exception):
-    """An envelope cannot be opened: another context, a key that is gone, or not an envelope.
+    """An envelope cannot be opened: wrong context, missing key, or invalid format.
 
-    Says nothing of its content.
+    The message does not reveal the content.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An envelope taken apart."""
+    """The parts of an envelope."""
 
     kek_id: int
     dek_id: bytes
     ciphertext: bytes  # nonce, encrypted text, tag
 
     def text(self) -> str:
+        """Encode the envelope."""
         packed = _HEAD.pack(VERSION, len(self.dek_id), self.kek_id) + self.dek_id + self.ciphertext
         return base64.b64encode(packed).decode("ascii")
 
     @classmethod
     def parse(cls, text: str) -> Sealed:
+        """Decode an envelope. Raises EnvelopeError."""
         try:
             packed = base64.b64decode(text, validate=True)
             version, length, kek_id = _HEAD.unpack_from(packed)
@@ -57,9 +59,9 @@ class Sealed:
 
 
 class Keyring:
-    """Key-encryption keys by id: the highest id seals, every one opens.
+    """Key-encryption keys by id: the highest id seals, all of them open.
 
-    Rotation adds a key, and removes the old one later.
+    To rotate, add a key; remove the old one later.
     """
 
     def __init__(self, secrets_by_id: Mapping[int, str]) -> None:
@@ -75,7 +77,7 @@ class Keyring:
         return f"Keyring(ids={sorted(self._keys)})"
 
     def seal(self, plaintext: str, context: bytes) -> str:
-        """An envelope that opens only with the same context (additional authenticated data)."""
+        """Encrypt a text. The envelope opens only with the same additional authenticated data."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         dek_id, nonce = secrets.token_bytes(DEK_ID_BYTES), secrets.token_bytes(NONCE_BYTES)
@@ -85,6 +87,7 @@ class Keyring:
         return Sealed(self.newest, dek_id, nonce + encrypted).text()
 
     def open(self, envelope: str, context: bytes) -> str:
+        """Decrypt an envelope. Raises EnvelopeError."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -104,13 +107,13 @@ class Keyring:
             )
         except (InvalidTag, ValueError):
             raise EnvelopeError(
-                f"it was sealed with key {sealed.kek_id}, and the secret that this process has "
-                f"under that id does not open it "
+                f"it was sealed with key {sealed.kek_id}, and the secret of that id in this "
+                "process does not open it "
                 "(another secret, another file, or the envelope was changed)"
             ) from None
 
     def fingerprint(self, text: str) -> str:
-        """A keyed digest of a text, for comparing."""
+        """Return a keyed digest of a text, to compare texts without storing them."""
         return hmac.new(
             self._keys[self.newest], text.encode("utf-8", "surrogatepass"), hashlib.sha256
         ).hexdigest()[:32]

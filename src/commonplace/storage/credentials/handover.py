@@ -1,7 +1,6 @@
-"""Credentials on their way from a caller to a worker: sealed envelopes with a short life, and
-the store that keeps them.
+"""Hand a caller's model key to a background worker, in sealed envelopes with a short life.
 
-Nobody but `Handover` sees a key in the clear, and no store ever holds one.
+Only `CredentialHandover` sees keys in clear text; no store ever holds one.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import orjson
 
 from commonplace.storage.credentials.envelope import EnvelopeError, Keyring
 
-MAX_ENVELOPES = 100_000  # in memory; the oldest go first, and their jobs wait for the next call
+MAX_ENVELOPES = 100_000  # the oldest are dropped; their jobs wait for the next call
 
 
 class CredentialsUnavailableError(Exception):
-    """The store of envelopes cannot be reached. A caller may retry."""
+    """The store of envelopes cannot be reached; a caller may retry."""
 
 
 class EnvelopeStore(Protocol):
-    """Keeps envelopes by reference for a while. Knows nothing of what is in them."""
+    """A store that keeps envelopes by reference for a limited time."""
 
     async def put(self, envelopes: Mapping[str, str], ttl_seconds: int) -> None: ...
 
@@ -34,51 +33,51 @@ class EnvelopeStore(Protocol):
     async def delete(self, references: Sequence[str]) -> None: ...
 
 
-class MemoryEnvelopes:
-    """For a single process.
+class MemoryEnvelopeStore:
+    """An envelope store for a single process.
 
     Thread-safe: calls and the index worker run on different event loops.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: dict[str, tuple[float, str]] = {}
-        self._guard = threading.Lock()
+        self._envelopes: dict[str, tuple[float, str]] = {}
+        self._lock = threading.Lock()
 
     async def put(self, envelopes: Mapping[str, str], ttl_seconds: int) -> None:
         now = self._clock()
-        with self._guard:
-            self._kept = {name: kept for name, kept in self._kept.items() if kept[0] > now}
-            self._kept.update(
+        with self._lock:
+            self._envelopes = {
+                name: entry for name, entry in self._envelopes.items() if entry[0] > now
+            }
+            self._envelopes.update(
                 {name: (now + ttl_seconds, envelope) for name, envelope in envelopes.items()}
             )
-            for name in list(self._kept)[: max(0, len(self._kept) - MAX_ENVELOPES)]:
-                del self._kept[name]
+            for name in list(self._envelopes)[: max(0, len(self._envelopes) - MAX_ENVELOPES)]:
+                del self._envelopes[name]
 
     async def get(self, reference: str) -> str | None:
-        with self._guard:
-            until, envelope = self._kept.get(reference, (0.0, ""))
+        with self._lock:
+            until, envelope = self._envelopes.get(reference, (0.0, ""))
             return envelope if until > self._clock() else None
 
     async def delete(self, references: Sequence[str]) -> None:
-        with self._guard:
+        with self._lock:
             for reference in references:
-                self._kept.pop(reference, None)
+                self._envelopes.pop(reference, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Purpose:
-    """What a credential may be used for, and for nothing else: it is authenticated with the
-    envelope.
-    """
+class CredentialPurpose:
+    """The one job that a credential is for; it is authenticated with the envelope."""
 
     tenant: str
     project: str
     path: str
 
 
-class Handover:
-    """Seals a caller's key for one job and opens it for the worker that does that job."""
+class CredentialHandover:
+    """Seal a caller's key for one job, and open it for the worker that does the job."""
 
     def __init__(
         self, keyring: Keyring, store: EnvelopeStore, prefix: str, ttl_seconds: int
@@ -89,13 +88,11 @@ class Handover:
         self._ttl_seconds = ttl_seconds
 
     def fingerprint(self, key: str) -> str:
-        """Name a key without revealing it: only who holds the newest key-encryption key can tell
-        whether two are equal.
-        """
+        """Return a keyed digest that identifies a key without revealing it."""
         return self._keyring.fingerprint(key)
 
-    async def deposit(self, purposes: Sequence[Purpose], key: str) -> list[str]:
-        """Seal the key once for each job; returns the references that the jobs carry."""
+    async def deposit(self, purposes: Sequence[CredentialPurpose], key: str) -> list[str]:
+        """Seal the key once for each job; return the references for the jobs."""
         sealed: dict[str, str] = {}
         for purpose in purposes:
             reference = self._reference(purpose)
@@ -110,17 +107,15 @@ class Handover:
         await self._store.put(sealed, self._ttl_seconds)
         return list(sealed)
 
-    async def collect(self, purpose: Purpose, reference: str) -> str | None:
-        """The key for this very job, or None where it is gone, expired, or was sealed for
-        something else.
-        """
+    async def collect(self, purpose: CredentialPurpose, reference: str) -> str | None:
+        """Return the key for a job, or None if it is missing, expired or for another job."""
         try:
             return await self.open(purpose, reference)
         except EnvelopeError:
             return None
 
-    async def open(self, purpose: Purpose, reference: str) -> str | None:
-        """The same; `EnvelopeError` says why an envelope that is there cannot be opened."""
+    async def open(self, purpose: CredentialPurpose, reference: str) -> str | None:
+        """Do the same, but raise EnvelopeError for an envelope that cannot be opened."""
         kept = await self._store.get(reference)
         if kept is None:
             return None
@@ -132,18 +127,16 @@ class Handover:
             raise EnvelopeError("it is not an envelope") from None
 
     async def discard(self, references: Sequence[str]) -> None:
-        """The job is done, or given up: its envelope goes."""
+        """Delete the envelopes of jobs that are finished or were given up."""
         await self._store.delete(references)
 
-    def _reference(self, purpose: Purpose) -> str:
-        return f"{self._prefix}:{purpose.tenant}:{purpose.project}:{purpose.path}:{secrets.token_hex(16)}"
+    def _reference(self, purpose: CredentialPurpose) -> str:
+        parts = (self._prefix, purpose.tenant, purpose.project, purpose.path)
+        return ":".join((*parts, secrets.token_hex(16)))
 
 
-def _context(purpose: Purpose, reference: str) -> bytes:
-    """Additional authenticated data.
-
-    JSON, because a project name may hold any separator; the reference is the job's own.
-    """
+def _context(purpose: CredentialPurpose, reference: str) -> bytes:
+    """Return the additional authenticated data: JSON, as a project name may hold any separator."""
     return orjson.dumps(
         [purpose.tenant, purpose.project, purpose.path, reference.rpartition(":")[2]]
     )

@@ -1,13 +1,11 @@
-"""The keys of this server: one JSON file, hashes only, shared safely by any number of processes."""
+"""API keys of this server: one JSON file with hashes, shared by any number of processes."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -17,11 +15,13 @@ from pathlib import Path
 from commonplace.kernel.auth import Scope, Tenant
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Code, CommonplaceError, Kind
-from commonplace.storage.disk.private_files import open_private
+from commonplace.storage.disk.atomic_write import write_atomically
+from commonplace.storage.disk.private_files import FOLDER_MODE
+from commonplace.storage.locks.file_lock import exclusive_lock
 
 KEY_FORM = re.compile(r"cp_([0-9a-z]{8})_[A-Za-z0-9_-]{43}")
 TENANT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-RESERVED_PREFIX = "bearer-"  # tenants of passthrough are named so
+RESERVED_PREFIX = "bearer-"  # of tenants in mode passthrough
 MAX_LABEL = 128
 _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -49,13 +49,12 @@ class KeyRecord:
 
     @property
     def active(self) -> bool:
+        """Whether the key is valid."""
         return self.revoked_at is None
 
 
 class KeyStore:
-    """Reads follow the file: a key added or revoked by another process counts from the next call
-    on.
-    """
+    """The keys in a file. A change by another process takes effect with the next call."""
 
     def __init__(self, path: Path, clock: Clock = utc_now) -> None:
         self.path = path
@@ -64,49 +63,51 @@ class KeyStore:
         self._keys: dict[str, KeyRecord] = {}
 
     def find(self, token: str) -> KeyRecord | None:
-        """The active key that this token is, compared in constant time."""
+        """Return the active key of a token. Hashes are compared in constant time."""
         form = KEY_FORM.fullmatch(token)
         self._refresh()
         record = self._keys.get(form[1]) if form else None
         expected = record.hash if record is not None else hashlib.sha256(b"no such key").hexdigest()
-        matches = hmac.compare_digest(digest(token), expected)
+        matches = hmac.compare_digest(hash_token(token), expected)
         return record if matches and record is not None and record.active else None
 
     def all(self) -> list[KeyRecord]:
+        """Return all keys, oldest first, revoked ones included."""
         self._refresh()
         return sorted(self._keys.values(), key=lambda record: (record.created_at, record.id))
 
     def tenants(self) -> frozenset[Tenant]:
-        """Every tenant that a key was ever made for, revoked ones too: their data stays."""
+        """Return every tenant that has or had a key: the data of a revoked key stays."""
         self._refresh()
         return frozenset(record.tenant for record in self._keys.values())
 
     def add(self, tenant: str, label: str, scope: Scope) -> tuple[KeyRecord, str]:
-        """A new key and its token, which is shown once and kept nowhere."""
-        owner, label = checked_tenant(tenant), _checked_label(label)
+        """Create a key. Return it with its token, which is stored nowhere."""
+        owner, label = validate_tenant_name(tenant), _validate_label(label)
         with self._changing() as keys:
             key_id = next(made for made in iter(_new_id, "") if made not in keys)
             token = _new_token(key_id)
-            record = KeyRecord(key_id, owner, label, scope, digest(token), iso(self._clock()))
+            record = KeyRecord(key_id, owner, label, scope, hash_token(token), iso(self._clock()))
             keys[key_id] = record
         return record, token
 
     def rotate(self, key_id: str) -> tuple[KeyRecord, str]:
-        """A new secret for a key; the old one stops at once."""
+        """Give a key a new token; the old one stops working at once."""
         token = _new_token(key_id)
         return self._change(
-            key_id, lambda key: replace(key, hash=digest(token), rotated_at=iso(self._clock()))
+            key_id, lambda key: replace(key, hash=hash_token(token), rotated_at=iso(self._clock()))
         ), token
 
     def revoke(self, key_id: str) -> KeyRecord:
+        """Make a key invalid."""
         return self._change(
             key_id,
             lambda key: key if key.revoked_at else replace(key, revoked_at=iso(self._clock())),
         )
 
     def move_tenant(self, old: str, new: str) -> int:
-        """Give all keys of a tenant to another name. Returns how many."""
-        target = checked_tenant(new)
+        """Move all keys of a tenant to another name. Return how many."""
+        target = validate_tenant_name(new)
         with self._changing() as keys:
             moved = [key for key in keys.values() if key.tenant == old]
             for key in moved:
@@ -119,7 +120,7 @@ class KeyStore:
                 raise CommonplaceError(
                     KEY_NOT_FOUND,
                     f"There is no key {key_id[:40]!r}.",
-                    hint="commonplace keys list shows the ids.",
+                    hint="List the ids with: commonplace keys list",
                 )
             keys[key_id] = changed(keys[key_id])
             return keys[key_id]
@@ -137,26 +138,27 @@ class KeyStore:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, KeyRecord]]:
-        """Read, change and replace the file under a lock that all processes share."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open_private(self.path.with_suffix(".lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        """Read, change and replace the file under a lock between processes."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+        with exclusive_lock(self.path.with_suffix(".lock")):
             keys = _parse(self.path) if self.path.exists() else {}
             yield keys
-            _replace(self.path, {"version": 1, "keys": [asdict(key) for key in keys.values()]})
+            document = {"version": 1, "keys": [asdict(key) for key in keys.values()]}
+            write_atomically(self.path, json.dumps(document, indent=1).encode() + b"\n")
         self._stamp = None
 
 
-def digest(token: str) -> str:
-    """Keys are 256 random bits, so a plain hash keeps them."""
+def hash_token(token: str) -> str:
+    """Hash a token. It has 256 random bits, so a plain hash is enough."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def checked_tenant(name: str) -> Tenant:
+def validate_tenant_name(name: str) -> Tenant:
+    """Return a name as a tenant. Raises INVALID_ARGUMENT."""
     if not TENANT_FORM.fullmatch(name) or name.startswith(RESERVED_PREFIX):
         raise CommonplaceError(
             INVALID_ARGUMENT,
-            f"{name[:80]!r} is not a tenant's name.",
+            f"{name[:80]!r} is not a valid tenant name.",
             hint=f"Use 1 to 64 letters, digits, dots, dashes or underscores, not beginning with "
             f"{RESERVED_PREFIX!r}.",
             details={"field": "tenant"},
@@ -164,11 +166,11 @@ def checked_tenant(name: str) -> Tenant:
     return Tenant(name)
 
 
-def _checked_label(label: str) -> str:
+def _validate_label(label: str) -> str:
     if not 1 <= len(label) <= MAX_LABEL or not label.isprintable():
         raise CommonplaceError(
             INVALID_ARGUMENT,
-            f"A label is 1 to {MAX_LABEL} printable characters.",
+            f"A label must have 1 to {MAX_LABEL} printable characters.",
             details={"field": "label"},
         )
     return label
@@ -195,19 +197,3 @@ def _parse(path: Path) -> dict[str, KeyRecord]:
             hint="Restore it from a backup, or move it away and add keys again.",
         ) from None
     return {record.id: record for record in records}
-
-
-def _replace(path: Path, document: object) -> None:
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -1,6 +1,4 @@
-"""What the disk refuses, as an error that names the place, the reason and what to do: never a
-traceback, never "a defect".
-"""
+"""Errors of the disk as errors that name the path, the reason and what to do."""
 
 from __future__ import annotations
 
@@ -25,15 +23,15 @@ REFUSALS = FULL | {
     errno.EIO,
     errno.ENAMETOOLONG,
 }
-"""Reasons that lie in the machine, wherever they are met.
-
-A file that is missing or there already may be a defect of ours.
-"""
+"""Errors that come from the machine. A missing or existing file may be a defect of ours instead."""
 
 
-def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceError:
-    """`place` is named where the system did not say which one it was."""
-    named = error.filename2 or error.filename  # of two, the one that was to be made
+def unusable_path(error: OSError, place: Path | str | None = None) -> CommonplaceError:
+    """Return the error of a path that cannot be used.
+
+    `place` is named if the operating system did not say which path it was.
+    """
+    named = error.filename2 or error.filename  # of two paths, the one to be created
     where = os.fsdecode(named) if isinstance(named, (str, bytes)) else str(place or "the output")
     if error.errno in FULL:
         return CommonplaceError(
@@ -43,7 +41,7 @@ def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceErro
             retryable=True,
         )
     reason = (
-        "a file is there already"
+        "a file exists there"
         if error.errno == errno.EEXIST
         else error.strerror or str(error) or type(error).__name__
     )
@@ -55,34 +53,32 @@ def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceErro
     )
 
 
-def existing_folder(path: Path) -> None:
-    """Raise unless the folder is there: what reads all of a data folder must not take a wrong
-    name for an empty one.
-    """
+def require_folder(path: Path) -> None:
+    """Raise PATH_UNUSABLE unless a folder exists: a wrong name must not pass for an empty folder."""
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise CommonplaceError(
             PATH_UNUSABLE,
             f"The data folder {path} {what}.",
-            hint="Name the right one with --data; `commonplace config show` tells which is in "
+            hint="Give the right one with --data; `commonplace config show` prints the one in "
             "effect.",
             details={"path": str(path)},
         )
 
 
 @contextlib.contextmanager
-def usable(place: Path) -> Iterator[None]:
-    """Work that needs a place on the disk and nothing else of the system."""
+def explain_disk_errors(place: Path) -> Iterator[None]:
+    """Replace every `OSError` of a block by an error that names the path."""
     try:
         yield
     except OSError as error:
-        raise disk_full() if error.errno in FULL else unusable(error, place) from error
+        raise disk_full() if error.errno in FULL else unusable_path(error, place) from error
 
 
-def append_whole(descriptor: int, content: bytes) -> None:
-    """Append all of a record or nothing of it.
+def append_record(descriptor: int, content: bytes) -> None:
+    """Append a record completely or not at all.
 
-    For files that no other process appends to meanwhile.
+    Only for files that no other process appends to at the same time.
     """
     written = os.write(descriptor, content)
     if written != len(content):
@@ -91,12 +87,9 @@ def append_whole(descriptor: int, content: bytes) -> None:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise a typed error unless a small file can be written to a folder now.
-
-    Leaves nothing behind.
-    """
+    """Raise unless a small file can be written to a folder now. The file is removed again."""
     path = folder / f".probe-{os.getpid()}-{threading.get_ident()}.tmp"
-    with usable(folder):
+    with explain_disk_errors(folder):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             if os.write(descriptor, bytes(PROBE_BYTES)) != PROBE_BYTES:

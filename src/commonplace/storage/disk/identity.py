@@ -1,5 +1,6 @@
-"""Whether files that a process has open still have their names: a change to one that lost its
-name is gone at the next start.
+"""Detect that open files or the data folder were removed or replaced.
+
+A change to a file that lost its name is gone at the next start.
 """
 
 from __future__ import annotations
@@ -11,29 +12,24 @@ from commonplace.storage.errors import replaced
 
 
 class FileIdentity:
-    """Device and inode of a file, and of files beside it with these suffixes, as they are when
-    it is made.
-    """
+    """Device and inode of a file, and of files beside it with these suffixes, at construction."""
 
     def __init__(self, path: Path, *suffixes: str) -> None:
         self._names = [f"{path}{suffix}" for suffix in suffixes or ("",)]
-        self._known = [_identity(name) for name in self._names]
+        self._known = [_identify(name) for name in self._names]
 
-    def current(self) -> bool:
-        """Tell whether every file that was there is still the same one.
-
-        About 2 microseconds each.
-        """
+    def is_current(self) -> bool:
+        """Tell whether every file that existed is still the same. Takes 2 microseconds each."""
         return all(
-            known is None or _identity(name) == known
+            known is None or _identify(name) == known
             for name, known in zip(self._names, self._known, strict=True)
         )
 
 
-class DataFolder:
-    """The folder of all state, as a server found it at its start.
+class DataFolderIdentity:
+    """The data folder as a server found it at start.
 
-    Held open, so that no new folder can get its inode.
+    It is kept open, so that no new folder can get its inode.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,10 +38,7 @@ class DataFolder:
         self._known: tuple[int, int] | None = None
 
     def hold(self) -> None:
-        """Remember the folder that has the name now.
-
-        Where there is none, or it cannot be read, nothing is checked.
-        """
+        """Remember the folder. Nothing is checked later if it cannot be opened."""
         try:
             self._descriptor = os.open(self._name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
@@ -54,19 +47,20 @@ class DataFolder:
         self._known = (status.st_dev, status.st_ino)
 
     def check(self) -> None:
-        """Raise STORAGE_REPLACED where the folder was removed, moved or replaced since `hold`."""
-        if self._known is not None and _identity(self._name) != self._known:
+        """Raise STORAGE_REPLACED if the folder was removed, moved or replaced since `hold`."""
+        if self._known is not None and _identify(self._name) != self._known:
             raise replaced("The data folder")
 
     def release(self) -> None:
+        """Forget the folder."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._known = -1, None
 
 
-def _identity(name: str) -> tuple[int, int] | None:
+def _identify(name: str) -> tuple[int, int] | None:
     try:
-        status = os.stat(name)  # noqa: PTH116 (before every acknowledgement)
+        status = os.stat(name)  # noqa: PTH116 - called before every acknowledgement
     except OSError:
         return None
     return status.st_dev, status.st_ino

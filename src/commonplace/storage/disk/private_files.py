@@ -1,6 +1,4 @@
-"""Files and folders that hold private data are for their owner alone: made so, and tightened
-where an older version made them.
-"""
+"""Files and folders that only their owner can access."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ OTHERS = 0o077
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder for its owner alone, and the missing ones above it.
+    """Create a folder, and missing ones above it, for the owner alone.
 
-    One that is there keeps its mode.
+    An existing folder keeps its mode.
     """
     if folder.is_dir():
         return
@@ -27,24 +25,24 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path, *suffixes: str) -> None:
-    """Make a file for its owner alone, and tighten it and those beside it that have these suffixes.
+    """Create a file for the owner alone, and restrict it and files beside it with these suffixes.
 
-    Content is left alone.
+    Existing content is kept.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE))
     for suffix in suffixes:
-        tighten(Path(f"{path}{suffix}"))
+        restrict_to_owner(Path(f"{path}{suffix}"))
 
 
 def open_private(path: Path | str, mode: str = "wb") -> IO[Any]:
-    """Open a file for writing, made for its owner alone."""
+    """Open a file for writing; a new one is for the owner alone."""
     return open(
         path, mode, opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, FILE_MODE)
     )
 
 
-def tighten(path: Path) -> bool:
-    """Take the access of others from a file or folder of ours. Returns whether it had any."""
+def restrict_to_owner(path: Path) -> bool:
+    """Remove the access of others to a path that we own. Return whether there was any."""
     try:
         status = path.lstat()
         mode = stat.S_IMODE(status.st_mode)
@@ -56,10 +54,10 @@ def tighten(path: Path) -> bool:
     return True
 
 
-def open_to_others(folder: Path) -> Iterator[Path]:
-    """Yield what others may use of a data folder: the folder, and what lies directly in it.
+def find_exposed_paths(folder: Path) -> Iterator[Path]:
+    """Yield what others can access of a data folder: the folder, and what is directly in it.
 
-    A closed folder closes all below it.
+    A restricted folder protects everything below it.
     """
     try:
         candidates = [folder, *sorted(folder.iterdir())]
@@ -76,9 +74,9 @@ def open_to_others(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def tighten_data_folder(folder: Path) -> int:
-    """Tighten what lies directly in a data folder; the folder itself is the operator's.
+def restrict_data_folder(folder: Path) -> int:
+    """Restrict what is directly in a data folder; the folder itself belongs to the operator.
 
-    Returns how many were open.
+    Returns how many paths were exposed.
     """
-    return sum(tighten(path) for path in open_to_others(folder) if path != folder)
+    return sum(restrict_to_owner(path) for path in find_exposed_paths(folder) if path != folder)

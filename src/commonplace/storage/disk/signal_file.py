@@ -1,6 +1,4 @@
-"""A signal between processes of one data folder: one touches a file, another notices it within
-half a second.
-"""
+"""A signal between processes of one data folder: one creates a file, another polls for it."""
 
 from __future__ import annotations
 
@@ -16,46 +14,44 @@ INDEX_REQUEST = "index.request"
 
 
 class SignalFile:
-    """Sent as often as wanted, noticed once: whoever notices it removes the file."""
+    """A signal that is consumed by the process that notices it first."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._sent_at = 0.0
 
     def send(self) -> None:
-        """Leave the signal.
-
-        Cheap when called again and again; a folder that cannot be written is left alone.
-        """
+        """Create the signal. Cheap to repeat; an unwritable folder is ignored."""
         if time.monotonic() - self._sent_at >= SEND_EVERY_SECONDS:
             self._sent_at = time.monotonic()
             with contextlib.suppress(OSError):
                 self._path.touch(mode=0o600)
 
-    def take(self) -> bool:
-        """Remove the signal; whether there was one."""
+    def consume(self) -> bool:
+        """Remove the signal. Return whether there was one."""
         try:
             self._path.unlink()
         except OSError:
             return False
         return True
 
-    def watch(self, notice: Callable[[], object]) -> Callable[[], None]:
-        """Call `notice` in a thread of its own when the signal first comes; returns what ends
-        the watch.
+    def watch(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call `callback` in a new thread when the signal first arrives.
+
+        Returns a function that ends the watch.
         """
         ended = threading.Event()
 
-        def wait() -> None:
+        def poll() -> None:
             while not ended.wait(POLL_SECONDS):
-                if self.take():
-                    notice()
+                if self.consume():
+                    callback()
                     return
 
-        threading.Thread(target=wait, name="signal-file", daemon=True).start()
+        threading.Thread(target=poll, name="signal-file", daemon=True).start()
         return ended.set
 
 
 def index_request(data: Path) -> SignalFile:
-    """The signal by which commands ask a server of their data folder to index what they queued."""
+    """Return the signal that asks a server of the data folder to index what a command queued."""
     return SignalFile(data / INDEX_REQUEST)

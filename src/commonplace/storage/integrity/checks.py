@@ -1,9 +1,8 @@
-"""Whether a SQLite file is whole: the structure of every table and index, and content against
-digests that are stored beside it.
+"""Detect damage in a SQLite file: its structure, and content against stored digests.
 
-SQLite has no checksums of pages. Its own check sees damage of structure; damage inside a value is
-found where a digest of the value is stored. Values of derived tables without a digest are not
-covered: they can be made anew.
+SQLite has no page checksums. Its own check finds damaged structure; damage inside a value is found
+where a digest of the value is stored. Values of derived tables without a digest are not covered:
+they can be rebuilt.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ Remedy = Literal["rebuild", "restore"]
 Value = bytes | str | int | float | None
 
 SLICE_ROWS = 32
-OPERATIONS = 10_000  # of SQLite's virtual machine between two pauses
+OPERATIONS = 10_000  # of SQLite's virtual machine, between two calls of `pause`
 BUSY_MS = 30_000
 _TREE = re.compile(r"Tree (\d+)")
 _INDEX = re.compile(r"(?:missing from|entries in|entry in) index (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
-    """What is wrong with a part of a file.
+class DatabaseDamage:
+    """A problem in a part of a file.
 
-    `rebuild`: it can be derived anew; `restore`: only a backup has it.
+    `rebuild`: the part can be derived again; `restore`: only a backup has it.
     """
 
     file: str
@@ -42,7 +41,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class StoredDigest:
-    """Rows of a table whose values can be compared with a digest in the same row.
+    """Rows of a table whose values are checked against a digest in the same row.
 
     `columns` are SQL expressions.
     """
@@ -54,7 +53,7 @@ class StoredDigest:
 
 @dataclass(frozen=True, slots=True)
 class InvalidRows:
-    """Rows that a condition in SQL finds malformed."""
+    """Rows that a condition in SQL identifies as malformed."""
 
     table: str
     condition: str
@@ -63,7 +62,7 @@ class InvalidRows:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseChecks:
-    """How to check one file. Tables whose name begins with one of `derived` can be made anew."""
+    """How to check one file. Tables whose name begins with one of `derived` can be rebuilt."""
 
     path: Path
     derived: tuple[str, ...] = ()
@@ -71,15 +70,16 @@ class DatabaseChecks:
     invalid: tuple[InvalidRows, ...] = ()
 
     def remedy(self, table: str) -> Remedy:
+        """Return what helps against damage of a table."""
         return "rebuild" if table.startswith(self.derived) else "restore"
 
 
 def find_damage(
     checks: DatabaseChecks, path: Path | None = None, *, pause: Callable[[], None] = lambda: None
-) -> list[Damage]:
-    """Check a file, or a copy of it at `path`.
+) -> list[DatabaseDamage]:
+    """Check a file, or a copy of it at `path`. A missing file is undamaged.
 
-    `pause` is called again and again and may sleep. A file that is not there is whole.
+    `pause` is called often; it may sleep, or raise to stop the check.
     """
     place = path or checks.path
     if not place.exists():
@@ -88,9 +88,9 @@ def find_damage(
         return []
     try:
         with contextlib.closing(_open(place, pause)) as connection:
-            return list(_Examination(checks, connection, pause).run())
+            return list(_DamageScan(checks, connection, pause).run())
     except (apsw.NotADBError, apsw.CorruptError) as broken:
-        return [Damage(checks.path.name, "the file", str(broken), "restore")]
+        return [DatabaseDamage(checks.path.name, "the file", str(broken), "restore")]
 
 
 def _open(path: Path, pause: Callable[[], None]) -> apsw.Connection:
@@ -108,12 +108,14 @@ def _open(path: Path, pause: Callable[[], None]) -> apsw.Connection:
 
 
 @dataclass(slots=True)
-class _Examination:
+class _DamageScan:
+    """One pass over an open file."""
+
     checks: DatabaseChecks
     connection: apsw.Connection
     pause: Callable[[], None]
 
-    def run(self) -> Iterator[Damage]:
+    def run(self) -> Iterator[DatabaseDamage]:
         rows = self.connection.execute(
             "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"
         ).fetchall()
@@ -121,30 +123,32 @@ class _Examination:
         roots = {int(root): str(name) for _, name, _, root, _ in rows if root}
         indexes = {str(name) for kind, name, *_ in rows if kind == "index"}
         for table in tables:
-            yield from self._structure(table, roots, indexes)
-        yield from self._unused_pages()
+            yield from self._check_structure(table, roots, indexes)
+        yield from self._check_free_pages()
         for digest in self.checks.digests:
             if digest.table in tables:
-                yield from self._content(digest)
+                yield from self._check_digests(digest)
         for rule in self.checks.invalid:
             if rule.table in tables:
-                yield from self._invalid(rule)
+                yield from self._check_rows(rule)
 
-    def _structure(self, table: str, roots: dict[int, str], indexes: set[str]) -> Iterator[Damage]:
+    def _check_structure(
+        self, table: str, roots: dict[int, str], indexes: set[str]
+    ) -> Iterator[DatabaseDamage]:
         problems: dict[str, list[str]] = {}
         try:
             for (line,) in self.connection.execute(f'PRAGMA integrity_check("{table}")'):
                 if line != "ok":
-                    problems.setdefault(_part(line, table, roots), []).append(line)
+                    problems.setdefault(_damaged_part(line, table, roots), []).append(line)
         except (apsw.CorruptError, apsw.NotADBError) as broken:
             problems.setdefault(table, []).append(str(broken))
         for part, lines in problems.items():
             more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
             remedy: Remedy = "rebuild" if part in indexes else self.checks.remedy(table)
-            yield Damage(self.checks.path.name, part, lines[0] + more, remedy)
+            yield DatabaseDamage(self.checks.path.name, part, lines[0] + more, remedy)
 
-    def _unused_pages(self) -> Iterator[Damage]:
-        """Check the list of free pages; damage there breaks later writes."""
+    def _check_free_pages(self) -> Iterator[DatabaseDamage]:
+        """Check the list of free pages: damage there breaks later writes."""
         try:
             lines = [
                 line
@@ -152,13 +156,16 @@ class _Examination:
                 if line.startswith("Freelist")
             ]
         except (apsw.CorruptError, apsw.NotADBError):
-            return  # the table in question was named above
+            return  # the check of structure reported the table
         if lines:
-            yield Damage(self.checks.path.name, "free pages", lines[0], "rebuild")
+            yield DatabaseDamage(self.checks.path.name, "free pages", lines[0], "rebuild")
 
-    def _content(self, digest: StoredDigest) -> Iterator[Damage]:
+    def _check_digests(self, digest: StoredDigest) -> Iterator[DatabaseDamage]:
         columns = ", ".join(("rowid", *digest.columns))
-        statement = f"SELECT {columns} FROM {digest.table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT {SLICE_ROWS}"  # noqa: S608 - names of our own tables
+        statement = (
+            f"SELECT {columns} FROM {digest.table} NOT INDEXED "  # noqa: S608 - our own tables
+            f"WHERE rowid > ? ORDER BY rowid LIMIT {SLICE_ROWS}"
+        )
         after, first, wrong = -(2**63), 0, 0
         while True:
             count = 0
@@ -170,16 +177,16 @@ class _Examination:
                         first = first if wrong > 1 else after
                     self.pause()
             except (apsw.CorruptError, apsw.NotADBError):
-                return  # the check of structure named the table
+                return  # the check of structure reported the table
             if count < SLICE_ROWS:
                 break
         if wrong:
             problem = f"the content of {wrong} rows does not match its digest (first: row {first})"
-            yield Damage(
+            yield DatabaseDamage(
                 self.checks.path.name, digest.table, problem, self.checks.remedy(digest.table)
             )
 
-    def _invalid(self, rule: InvalidRows) -> Iterator[Damage]:
+    def _check_rows(self, rule: InvalidRows) -> Iterator[DatabaseDamage]:
         try:
             row = self.connection.execute(
                 f"SELECT count(*) FROM {rule.table} WHERE {rule.condition}"  # noqa: S608
@@ -187,7 +194,7 @@ class _Examination:
         except (apsw.CorruptError, apsw.NotADBError):
             return
         if row and row[0]:
-            yield Damage(
+            yield DatabaseDamage(
                 self.checks.path.name,
                 rule.table,
                 f"{rule.problem} in {row[0]} rows",
@@ -195,8 +202,8 @@ class _Examination:
             )
 
 
-def _part(line: str, table: str, roots: dict[int, str]) -> str:
-    """The table or index that a line of the check is about."""
+def _damaged_part(line: str, table: str, roots: dict[int, str]) -> str:
+    """Return the table or index that a line of SQLite's check is about."""
     if (found := _TREE.search(line)) is not None:
         return roots.get(int(found[1]), table)
     if (found := _INDEX.search(line)) is not None:

@@ -1,12 +1,11 @@
-"""A damaged SQLite file made anew from the tables that cannot be derived.
+"""Rebuild a damaged SQLite file from the tables that cannot be derived.
 
-The damaged file is kept aside.
+The damaged file is kept in a separate folder.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +13,20 @@ from pathlib import Path
 import apsw
 
 from commonplace.kernel.clock import iso, utc_now
+from commonplace.kernel.durability import sync_file, sync_folder
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.private_files import make_private_file, make_private_folder
 from commonplace.storage.errors import STORAGE_DAMAGED, disk_full
 from commonplace.storage.integrity.checks import DatabaseChecks, find_damage
 
-ASIDE = "damaged"  # folder in the data folder; no part of a backup
+ASIDE = "damaged"  # folder in the data folder; left out of backups
 SUFFIXES = ("", "-wal", "-shm")
 Refill = Callable[[apsw.Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """A file that was made anew: rows that were copied, and where the damaged file is."""
+    """A rebuilt file: how many rows were copied, and where the damaged file is."""
 
     file: str
     rows: int
@@ -36,12 +36,10 @@ class Rebuilt:
 def rebuild_file(checks: DatabaseChecks, refill: Refill = lambda connection: None) -> Rebuilt:
     """Copy the canonical tables into a new file and put it in place.
 
-    `refill` queues what must be derived anew.
-
-    Nobody else may use the file. Raises STORAGE_DAMAGED, and changes nothing, where a canonical
-    table is damaged.
+    `refill` queues what must be derived again. No other process may use the file. Raises
+    STORAGE_DAMAGED, and changes nothing, if a canonical table is damaged.
     """
-    lost = [one for one in find_damage(checks) if one.remedy == "restore"]
+    lost = [damage for damage in find_damage(checks) if damage.remedy == "restore"]
     if lost:
         message = f"{checks.path.name} cannot be rebuilt: {lost[0].part}: {lost[0].problem}."
         raise CommonplaceError(
@@ -84,7 +82,7 @@ def _copy(checks: DatabaseChecks, draft: Path, refill: Refill) -> int:
         connection.execute("COMMIT")
         connection.execute("DETACH old")
     with draft.open("rb") as file:
-        os.fsync(file.fileno())
+        sync_file(file.fileno())
     return rows
 
 
@@ -98,7 +96,7 @@ def _schema(connection: apsw.Connection, kind: str) -> Iterator[tuple[str, str]]
 
 
 def _swap(path: Path, draft: Path) -> Path:
-    """Put the new file in place; the old one, with its log, goes to a folder of its own."""
+    """Put the new file in place; move the old one, with its log, to a separate folder."""
     stamp = "".join(character for character in iso(utc_now()) if character.isdigit())
     aside = path.parent / ASIDE / stamp
     make_private_folder(aside)
@@ -106,9 +104,5 @@ def _swap(path: Path, draft: Path) -> Path:
         with contextlib.suppress(FileNotFoundError):
             Path(f"{path}{suffix}").rename(aside / f"{path.name}{suffix}")
     draft.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
     return aside

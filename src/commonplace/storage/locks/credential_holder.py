@@ -1,6 +1,6 @@
-"""The one process that may keep callers' keys in its memory.
+"""The lock of the one process that may hold its callers' model keys in memory.
 
-A second one on the same store is refused at its start.
+Several processes on one store must share them through a cache, so a second one is refused at start.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
-from commonplace.storage.locks.leader import Leadership
+from commonplace.storage.locks.leader import LeaderLock
 
 LOCK_FILE = "credentials.lock"
 LOCK_NAME = "commonplace: keys of callers in memory"
-_TRY = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
 
 
 @contextlib.contextmanager
-def sole_keeper(data: Path, database_url: str) -> Iterator[None]:
-    """Hold the lock while serving: a file of the data folder, or a session's lock in PostgreSQL."""
+def hold_credentials_lock(data: Path, database_url: str) -> Iterator[None]:
+    """Hold the lock while serving: a file in the data folder, or a session lock in PostgreSQL."""
     if database_url.startswith("sqlite:"):
-        leadership = Leadership(data / LOCK_FILE)
-        if not leadership.try_acquire():
-            raise _refused()
+        lock = LeaderLock(data / LOCK_FILE)
+        if not lock.try_acquire():
+            raise _already_held()
         try:
             yield
         finally:
-            leadership.release()
+            lock.release()
         return
     from commonplace.storage.postgres.database import PostgresDatabase
 
     database = PostgresDatabase(database_url, pool_size=1)
     try:
         with database.connect() as connection:
-            row = connection.execute(_TRY, (LOCK_NAME,)).fetchone()
+            row = connection.execute(_TRY_LOCK, (LOCK_NAME,)).fetchone()
             if row is None or not row[0]:
-                raise _refused()
+                raise _already_held()
             yield
     finally:
         database.close()
 
 
-def _refused() -> CommonplaceError:
+def _already_held() -> CommonplaceError:
     return CommonplaceError(
         INVALID_CONFIG,
         "Another server on this store keeps its callers' model keys in memory; several processes "

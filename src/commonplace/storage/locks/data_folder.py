@@ -1,14 +1,15 @@
-"""Who uses a data folder: servers hold a shared lock on it, `restore` needs it alone."""
+"""The lock of a data folder: servers share it, `restore` needs it exclusively."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
-from commonplace.storage.disk.private_files import open_private
+from commonplace.storage.disk.private_files import FOLDER_MODE
+from commonplace.storage.locks.file_lock import FileLock, lock_descriptor
 
 DATA_IN_USE = Code(
     "DATA_IN_USE", Kind.CONFLICT, "A server is using the data folder; stop it first."
@@ -18,40 +19,42 @@ LOCK_NAME = ".in-use.lock"
 
 
 @contextlib.contextmanager
-def occupied(data: Path) -> Iterator[None]:
-    """Share the folder with other servers. Waits for a restore under way."""
+def share_data_folder(data: Path) -> Iterator[None]:
+    """Use the folder together with other servers. Waits for a running restore."""
+    lock = FileLock(data / LOCK_NAME)
+    with contextlib.suppress(OSError):  # not writable: reads work, each write reports it
+        data.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+        lock.acquire(shared=True)
     try:
-        data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = open_private(data / LOCK_NAME, "a")
-    except OSError:  # a data folder that cannot be written: reads go on, each write says so itself
         yield
-        return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        yield
+    finally:
+        lock.release()
 
 
-def in_use(data: Path) -> bool:
-    """Whether a server uses the folder now."""
+def is_data_folder_in_use(data: Path) -> bool:
+    """Tell whether a server uses the folder now."""
     try:
-        with (data / LOCK_NAME).open("r") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # no such file: no server has ever run here
+        descriptor = os.open(data / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # no lock file: no server has run here
         return False
-    return False
+    try:
+        return not lock_descriptor(descriptor, wait=False)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
-def alone(data: Path) -> Iterator[None]:
-    """Have the folder to oneself, or raise DATA_IN_USE."""
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open_private(data / LOCK_NAME, "a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CommonplaceError(
-                DATA_IN_USE, f"A server is using {data}.", hint="Stop it, then try again."
-            ) from None
+def claim_data_folder(data: Path) -> Iterator[None]:
+    """Use the folder exclusively. Raises DATA_IN_USE while a server uses it."""
+    data.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+    lock = FileLock(data / LOCK_NAME)
+    if not lock.acquire(wait=False):
+        raise CommonplaceError(
+            DATA_IN_USE, f"A server is using {data}.", hint="Stop it, then try again."
+        )
+    try:
         yield
+    finally:
+        lock.release()

@@ -1,94 +1,64 @@
-"""Who does a job that exactly one process should do: a lock on a file, released by the kernel
-when its process ends.
-"""
+"""Election of the one process that does a job: the holder of a lock file is the leader."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
 from commonplace.storage.disk.private_files import make_private_folder
+from commonplace.storage.locks.file_lock import FileLock
 
 
-class Leadership:
-    """At most one holder per lock file across processes (and across instances in one process).
+class LeaderLock:
+    """At most one leader per lock file, among processes and among instances in one process.
 
-    Call `try_acquire` again and again until it succeeds: a dead leader's lock is free at once."""
+    Call `try_acquire` repeatedly until it succeeds: the lock of a dead leader is free at once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._descriptor: int | None = None
+        self._lock = FileLock(path)
 
     @property
     def held(self) -> bool:
-        return self._descriptor is not None
+        """Whether this instance is the leader."""
+        return self._lock.descriptor is not None
 
     def try_acquire(self) -> bool:
-        """Become the leader if nobody is; never waits. True while held."""
-        if self._descriptor is not None:
+        """Become the leader if there is none; never waits. True while leading."""
+        if self.held:
             return True
         make_private_folder(self._path.parent)
-        descriptor = os.open(
-            self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
-        )
-        if not _lock(descriptor):
-            os.close(descriptor)
+        self._lock.acquire(wait=False)
+        descriptor = self._lock.descriptor
+        if descriptor is None:
             return False
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())  # for people; the lock itself decides
-        self._descriptor = descriptor
+        os.write(descriptor, f"{os.getpid()}\n".encode())  # for people; only the lock counts
         return True
 
     def release(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        """Stop being the leader."""
+        self._lock.release()
 
     def leader_pid(self) -> int | None:
-        """The process that holds, or last held, the lock."""
+        """Return the process that is, or last was, the leader."""
         try:
             return int(self._path.read_text("ascii").strip())
         except (OSError, ValueError):
             return None
 
 
-class DeferringLeadership(Leadership):
-    """Leave the job to another process for a while: it becomes the leader only where nobody else
-    has within `seconds`.
-    """
+class DeferredLeaderLock(LeaderLock):
+    """A leader lock that leaves the job to other processes for the first `seconds`."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         super().__init__(path)
         self._seconds = seconds
-        self._asked_at: float | None = None
+        self._first_try_at: float | None = None
 
     def try_acquire(self) -> bool:
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
-        return time.monotonic() - self._asked_at >= self._seconds and super().try_acquire()
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        os.lseek(
-            descriptor, 1 << 30, os.SEEK_SET
-        )  # a byte far behind the pid, which stays readable
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return True
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+        if self._first_try_at is None:
+            self._first_try_at = time.monotonic()
+        return time.monotonic() - self._first_try_at >= self._seconds and super().try_acquire()

@@ -1,9 +1,7 @@
-"""Versioned schema in PostgreSQL: the same numbered files as for SQLite, applied by `commonplace
-migrate` and never by a server.
+"""Schema versions in PostgreSQL: applied by `commonplace migrate`, never by a server.
 
-Each component's folder `migrations/postgres` holds `0001_title.sql`, ...; a released file is never
-edited. One transaction brings all components up, under one lock, so that several migrating
-processes and a crash in the middle do no harm.
+One transaction upgrades all components under one lock, so that several migrating processes and a
+crash in the middle do no harm.
 """
 
 from __future__ import annotations
@@ -16,7 +14,8 @@ import psycopg
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.migrations import Migration, load_migrations
-from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.database import PostgresDatabase
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('commonplace schema', 0))"
 _VERSIONS = (
@@ -32,84 +31,100 @@ _SET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """A part of the schema with its own version: `Component("files", "commonplace.files")`."""
+class SchemaComponent:
+    """A part of the schema with its own version."""
 
     name: str
     package: str
     folder: str = "migrations/postgres"
 
     def migrations(self) -> tuple[Migration, ...]:
+        """Return the migrations of the component."""
         return load_migrations(self.package, self.folder)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Which version a database has of a component (0 = none), and which this program needs."""
+class SchemaVersion:
+    """The version of a component in a database (0 means none), and the one this program needs."""
 
     component: str
     found: int
     needed: int
 
 
-STORAGE = Component("storage", "commonplace.storage", "schema")
+STORAGE = SchemaComponent("storage", "commonplace.storage", "schema")
 
 
-def standing(connection: Connection, components: Sequence[Component]) -> list[Standing]:
+def read_versions(
+    connection: PostgresConnection, components: Sequence[SchemaComponent]
+) -> list[SchemaVersion]:
+    """Return the versions of components in a database."""
     row = connection.execute(_EXISTS).fetchone()
     found: dict[str, int] = {}
     if row is not None and row[0]:
         found = {str(component): int(version) for component, version in connection.execute(_READ)}
     return [
-        Standing(each.name, found.get(each.name, 0), each.migrations()[-1].version)
-        for each in components
+        SchemaVersion(
+            component.name, found.get(component.name, 0), component.migrations()[-1].version
+        )
+        for component in components
     ]
 
 
-def require(database: PostgresDatabase, components: Sequence[Component]) -> None:
-    """Refuse a database that is not exactly at this program's versions, and say what to run."""
-    require_of(database.read_now(lambda connection: standing(connection, components)))
+def require_current(database: PostgresDatabase, components: Sequence[SchemaComponent]) -> None:
+    """Raise SCHEMA_MISMATCH unless a database has exactly the versions of this program."""
+    require_versions(database.read_now(lambda connection: read_versions(connection, components)))
 
 
-def require_of(standings: Sequence[Standing]) -> None:
-    """Raise SCHEMA_MISMATCH unless every component is at this program's version."""
-    for each in standings:
-        if each.found > each.needed:
-            raise _newer(each)
-        if each.found < each.needed:
+def require_versions(versions: Sequence[SchemaVersion]) -> None:
+    """Raise SCHEMA_MISMATCH unless every component has the version of this program."""
+    for version in versions:
+        if version.found > version.needed:
+            raise _too_new(version)
+        if version.found < version.needed:
             raise CommonplaceError(
                 SCHEMA_MISMATCH,
-                f"The database's {each.component} schema is version {each.found}; this program "
-                f"needs {each.needed}.",
+                f"The database's {version.component} schema is version {version.found}; this "
+                f"program needs {version.needed}.",
                 hint="Run: commonplace migrate",
-                details={"component": each.component, "found": each.found, "needed": each.needed},
+                details={
+                    "component": version.component,
+                    "found": version.found,
+                    "needed": version.needed,
+                },
             )
 
 
-def migrate(database: PostgresDatabase, components: Sequence[Component]) -> list[Standing]:
-    """Bring every component up to this program's version; what was found before.
+def migrate(
+    database: PostgresDatabase, components: Sequence[SchemaComponent]
+) -> list[SchemaVersion]:
+    """Upgrade every component to the version of this program; return the versions before.
 
-    Refuses a newer schema.
+    Raises SCHEMA_MISMATCH for a schema newer than this program.
     """
     raw = database.connect()
-    connection = Connection(raw)
+    connection = PostgresConnection(raw)
     try:
         with raw.transaction():
             connection.execute(_LOCK)
             connection.execute(_VERSIONS)
-            before = standing(connection, components)
-            for component, each in zip(components, before, strict=True):
-                if each.found > each.needed:
-                    raise _newer(each)
-                for migration in component.migrations()[each.found :]:
+            before = read_versions(connection, components)
+            for component, version in zip(components, before, strict=True):
+                if version.found > version.needed:
+                    raise _too_new(version)
+                for migration in component.migrations()[version.found :]:
                     _apply(connection, component, migration)
-                connection.execute(_SET, {"component": each.component, "version": each.needed})
+                connection.execute(
+                    _SET, {"component": version.component, "version": version.needed}
+                )
         return before
     finally:
         raw.close()
 
 
-def _apply(connection: Connection, component: Component, migration: Migration) -> None:
+def _apply(
+    connection: PostgresConnection, component: SchemaComponent, migration: Migration
+) -> None:
     try:
         connection.execute(migration.sql)
     except (
@@ -127,11 +142,11 @@ def _apply(connection: Connection, component: Component, migration: Migration) -
         ) from refused
 
 
-def _newer(each: Standing) -> CommonplaceError:
+def _too_new(version: SchemaVersion) -> CommonplaceError:
     return CommonplaceError(
         SCHEMA_MISMATCH,
-        f"The database's {each.component} schema is version {each.found}; this program knows up "
-        f"to {each.needed}.",
+        f"The database's {version.component} schema is version {version.found}; this program "
+        f"supports up to {version.needed}.",
         hint="Upgrade commonplace on this machine, or restore the backup made before the upgrade.",
-        details={"component": each.component, "found": each.found, "known": each.needed},
+        details={"component": version.component, "found": version.found, "known": version.needed},
     )

@@ -1,8 +1,7 @@
-"""Tells the workers of every process that work was queued: NOTIFY after commits, LISTEN on a
-connection of its own.
+"""Notifications that work was queued: NOTIFY after commits, LISTEN on a separate connection.
 
-Ringing is gathered, so that a burst of writes costs a few notifications and no write waits for one.
-A lost ring is not lost work: workers look by themselves too.
+Notifications are collected, so that a burst of writes costs a few of them and no write waits for
+one. A lost notification does not lose work: workers also poll.
 """
 
 from __future__ import annotations
@@ -16,68 +15,72 @@ import psycopg
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.postgres.database import PostgresDatabase
 
-GATHER_SECONDS = 0.05
-LISTEN_SECONDS = 5.0  # how long a listener waits before it looks whether it should stop
+COLLECT_SECONDS = 0.05
+LISTEN_SECONDS = 5.0  # longest wait of a listener before it checks whether it should stop
 RETRY_SECONDS = 1.0
-_RING = "SELECT pg_notify(%(channel)s, '')"
+_NOTIFY = "SELECT pg_notify(%(channel)s, '')"
 
 
-class Bell:
-    """`heard` is called in a thread of the bell's own, for rings of this process too."""
+class NotificationChannel:
+    """Send and receive notifications of one channel.
+
+    `received` is called in a thread of this object, also for notifications of this process.
+    """
 
     def __init__(
-        self, database: PostgresDatabase, channel: str, heard: Callable[[], None] | None
+        self, database: PostgresDatabase, channel: str, received: Callable[[], None] | None
     ) -> None:
         self._database = database
         self._channel = channel
-        self._heard = heard
-        self._wanted = threading.Event()
+        self._received = received
+        self._pending = threading.Event()
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._ringing, name="storage-ring", daemon=True)]
-        if heard is not None:
+        self._threads = [threading.Thread(target=self._send, name="storage-notify", daemon=True)]
+        if received is not None:
             self._threads.append(
-                threading.Thread(target=self._listening, name="storage-listen", daemon=True)
+                threading.Thread(target=self._listen, name="storage-listen", daemon=True)
             )
 
     def start(self) -> None:
+        """Start sending and, if there is a receiver, listening."""
         for thread in self._threads:
             thread.start()
 
-    def ring(self) -> None:
-        """Work was queued. From any thread; never waits."""
-        self._wanted.set()
+    def notify(self) -> None:
+        """Announce that work was queued. From any thread; never waits."""
+        self._pending.set()
 
     def stop(self) -> None:
-        """Before the database closes."""
+        """Stop the threads. Call it before the database is closed."""
         self._stopping.set()
-        self._wanted.set()  # one last ring, which also ends the listener's wait
+        self._pending.set()  # one last notification, which also ends the wait of the listener
         for thread in self._threads:
             thread.join()
 
-    def _ringing(self) -> None:
+    def _send(self) -> None:
         while not self._stopping.is_set():
-            self._wanted.wait()
-            self._wanted.clear()
+            self._pending.wait()
+            self._pending.clear()
             with contextlib.suppress(CommonplaceError, psycopg.Error, RuntimeError):
                 self._database.read_now(
                     lambda connection: (
-                        connection.execute(_RING, {"channel": self._channel}) and None
+                        connection.execute(_NOTIFY, {"channel": self._channel}) and None
                     )
                 )
-            self._stopping.wait(GATHER_SECONDS)
+            self._stopping.wait(COLLECT_SECONDS)
 
-    def _listening(self) -> None:
+    def _listen(self) -> None:
         while not self._stopping.is_set():
             try:
                 with self._database.connect() as connection:
                     connection.execute(f"LISTEN {self._channel}")
-                    self._hear()  # what was queued while nobody listened
+                    self._handle()  # for what was queued while nobody listened
                     while not self._stopping.is_set():
                         for _ in connection.notifies(timeout=LISTEN_SECONDS, stop_after=1):
-                            self._hear()
+                            self._handle()
             except (CommonplaceError, psycopg.Error):
                 self._stopping.wait(RETRY_SECONDS)
 
-    def _hear(self) -> None:
-        if self._heard is not None and not self._stopping.is_set():
-            self._heard()
+    def _handle(self) -> None:
+        if self._received is not None and not self._stopping.is_set():
+            self._received()

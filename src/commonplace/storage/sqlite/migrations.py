@@ -85,8 +85,8 @@ def _refuse_newer(component: str, found: int, newest: int) -> None:
     if found > newest:
         raise CommonplaceError(
             SCHEMA_MISMATCH,
-            f"The database's {component} schema is version {found}; this program knows up to "
-            f"{newest}.",
+            f"The database's {component} schema is version {found}; this program supports up "
+            f"to {newest}.",
             hint="Upgrade commonplace, or restore the backup made before the upgrade.",
             details={"component": component, "found": found, "known": newest},
         )

@@ -1,10 +1,8 @@
-"""Valkey (or Redis): what several processes share that is not worth a database row.
+"""The client of a Valkey (or Redis) server.
 
-Envelopes with a short life, and rates per tenant.
-
-Nothing here is needed for correctness: without it keys wait for the next call and each process
-counts for itself. `redis` is imported when the first connection is made; connections live on the
-outbound loop.
+Nothing here is needed for correctness: without it, jobs wait for the next call of their caller and
+each process counts rates for itself. `redis` is imported with the first connection; connections
+belong to the network loop.
 """
 
 from __future__ import annotations
@@ -14,8 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace.storage.circuit_breaker import Breaker
-from commonplace.storage.network_loop import Outbound
+from commonplace.storage.circuit_breaker import CircuitBreaker
+from commonplace.storage.network_loop import NetworkLoop
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -25,40 +23,40 @@ ANSWER_SECONDS = 1.0
 
 
 class ValkeyUnavailableError(Exception):
-    """The cache does not answer. The message names no address: it may hold a password."""
+    """The server does not answer. The message has no address: it may hold a password."""
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class ValkeyHealth:
+    """What a server reports about itself."""
+
     version: str
-    persistent: bool  # whether it writes what it holds to disk
+    persistent: bool  # whether it writes its data to disk
 
 
 class Valkey:
-    """One server, asked through a small pool.
+    """One server, reached through a small pool and a circuit breaker."""
 
-    A server that is away is not waited for again and again.
-    """
-
-    def __init__(self, url: str, outbound: Outbound, breaker: Breaker | None = None) -> None:
+    def __init__(
+        self, url: str, network: NetworkLoop, breaker: CircuitBreaker | None = None
+    ) -> None:
         self._url = url
-        self._outbound = outbound
-        self._breaker = breaker or Breaker(failures=3)
+        self._network = network
+        self._breaker = breaker or CircuitBreaker(failures=3)
         self._client: Redis | None = None
 
     @property
-    def resting(self) -> bool:
-        """Whether it failed so often that it is left alone."""
-        return self._breaker.open
+    def paused(self) -> bool:
+        """Whether it failed so often that it is not asked now."""
+        return self._breaker.is_open
 
-    async def ask(self, work: Callable[[Redis], Awaitable[T]]) -> T:
-        return await self._outbound.run(self._ask(work))
+    async def run(self, work: Callable[[Redis], Awaitable[T]]) -> T:
+        """Run a function of the client. Raises ValkeyUnavailableError."""
+        return await self._network.run(self._run(work))
 
     async def ping(self) -> None:
-        """Raise ValkeyUnavailableError unless it answers now, also while other callers leave it
-        alone.
-        """
-        await self._outbound.run(self._ping())
+        """Raise ValkeyUnavailableError unless it answers now, even while the breaker is open."""
+        await self._network.run(self._ping())
 
     async def _ping(self) -> None:
         from redis.exceptions import RedisError
@@ -67,60 +65,63 @@ class Valkey:
             await self._pool().ping()
         except (RedisError, OSError, TimeoutError) as failed:
             raise ValkeyUnavailableError(f"it does not answer ({type(failed).__name__})") from None
-        self._breaker.succeeded()
+        self._breaker.record_success()
 
-    async def health(self) -> Health:
+    async def health(self) -> ValkeyHealth:
+        """Ask the server about itself."""
         from redis.exceptions import ResponseError
 
-        async def look(client: Redis) -> Health:
+        async def look(client: Redis) -> ValkeyHealth:
             info: Mapping[str, Any] = await client.info()
             version = str(info.get("valkey_version") or info.get("redis_version"))
             try:
                 saved: Mapping[Any, Any] = await client.config_get("save", "appendonly")
-            except ResponseError:  # a managed server keeps its configuration to itself
+            except ResponseError:  # a managed server may not show its configuration
                 saved = {}
-            return Health(version, bool(saved.get("save")) or saved.get("appendonly") == "yes")
+            return ValkeyHealth(
+                version, bool(saved.get("save")) or saved.get("appendonly") == "yes"
+            )
 
-        return await self.ask(look)
+        return await self.run(look)
 
     def doctor(self) -> Iterator[dict[str, str]]:
-        """For the command line: it runs an event loop of its own."""
+        """Yield findings for the command line. Runs its own event loop."""
         try:
             health = asyncio.run(self.health())
-        except ValkeyUnavailableError as away:
+        except ValkeyUnavailableError as unavailable:
             fix = (
-                "Is settings.storage.cache_url right, and the server running? Meanwhile "
+                "Check settings.storage.cache_url and that the server is running. Meanwhile "
                 "vectors wait and each process counts rates alone."
             )
-            yield {"name": "cache", "status": "fail", "finding": str(away), "fix": fix}
+            yield {"name": "cache", "status": "fail", "finding": str(unavailable), "fix": fix}
             return
         finding = f"Valkey {health.version} answers"
-        kept = (
-            "It writes to disk what it holds; envelopes are sealed, but none needs to "
-            "survive: save '' and appendonly no."
+        persistence = (
+            "It writes its data to disk. Envelopes are sealed, but none needs to survive a "
+            "restart: set save '' and appendonly no."
         )
         yield {
             "name": "cache",
             "status": "ok",
             "finding": finding,
-            "fix": kept if health.persistent else "",
+            "fix": persistence if health.persistent else "",
         }
 
-    async def _ask(self, work: Callable[[Redis], Awaitable[T]]) -> T:
+    async def _run(self, work: Callable[[Redis], Awaitable[T]]) -> T:
         from redis.exceptions import RedisError
 
-        if self._breaker.rest() > 0:
+        if self._breaker.pause_seconds() > 0:
             raise ValkeyUnavailableError(
-                "the cache did not answer several times and is left alone for a moment"
+                "the cache failed to answer several times and is not asked for a moment"
             )
         try:
             answer = await work(self._pool())
         except (RedisError, OSError, TimeoutError) as failed:
-            self._breaker.failed()
+            self._breaker.record_failure()
             raise ValkeyUnavailableError(
                 f"the cache does not answer ({type(failed).__name__})"
             ) from None
-        self._breaker.succeeded()
+        self._breaker.record_success()
         return answer
 
     def _pool(self) -> Redis:
@@ -130,8 +131,7 @@ class Valkey:
             from redis.backoff import NoBackoff
             from redis.exceptions import ConnectionError as Lost
 
-            # One more try on a fresh connection: a pooled one may be left from before a restart of
-            # the server.
+            # Try once more on a new connection: a pooled one may be older than a server restart.
             self._client = Redis.from_url(
                 self._url,
                 decode_responses=True,

@@ -15,8 +15,8 @@ T = TypeVar("T")
 PUT_AT_ONCE = 500
 
 
-class ValkeyEnvelopes:
-    """`EnvelopeStore` for several processes: the envelope alone, with its time to live."""
+class ValkeyEnvelopeStore:
+    """An `EnvelopeStore` for several processes."""
 
     def __init__(self, valkey: Valkey) -> None:
         self._valkey = valkey
@@ -48,6 +48,6 @@ class ValkeyEnvelopes:
 
     async def _try(self, work: Callable[[Redis], Awaitable[T]]) -> T:
         try:
-            return await self._valkey.ask(work)
+            return await self._valkey.run(work)
         except ValkeyUnavailableError as unavailable:
             raise CredentialsUnavailableError(str(unavailable)) from None

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.storage.shared_rates import Bucket, RatesUnavailableError
+from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError
 from commonplace.storage.valkey.client import Valkey, ValkeyUnavailableError
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 RATE_PREFIX = "commonplace:rate"
 
-# All buckets of a call or none: a refused call takes from neither. The server's clock counts, so
-# that processes need not agree on time.
+# Take from all buckets of a call or from none. The clock of the server is used, so that the clocks
+# of the processes need not agree.
 _TAKE = """
 local t = redis.call('TIME')
 local now = tonumber(t[1]) + tonumber(t[2]) / 1000000
@@ -39,12 +39,12 @@ return '0'
 
 
 class ValkeyRates:
-    """`SharedRates`: token buckets that all processes take from."""
+    """`SharedRates` in one script that runs atomically on the server."""
 
     def __init__(self, valkey: Valkey) -> None:
         self._valkey = valkey
 
-    async def take(self, buckets: Sequence[Bucket]) -> float:
+    async def take(self, buckets: Sequence[RateBucket]) -> float:
         names = [
             f"{RATE_PREFIX}:{hashlib.sha256(bucket.name.encode()).hexdigest()[:32]}"
             for bucket in buckets
@@ -61,6 +61,6 @@ class ValkeyRates:
             return float(answer)
 
         try:
-            return await self._valkey.ask(work)
+            return await self._valkey.run(work)
         except ValkeyUnavailableError as unavailable:
             raise RatesUnavailableError(str(unavailable)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.diff.api import ApiView
 from commonplace.openapi.engine.diff.collector import ChangeCollector
@@ -34,7 +34,7 @@ def diff(
     """
     if old.family is new.family and same_json(old.data, new.data):
         return []
-    with collector_off():
+    with gc_paused():
         return _ApiDiff(ApiView(old, old_resolver), ApiView(new, new_resolver)).run(literal)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.keywords import (
     NAMED_MAPS,
@@ -57,7 +57,7 @@ def index_document(document: ApiDocument) -> DocumentIndex:
     """The document's index, built when first asked for."""
     found = document.derived.get("index")
     if found is None:
-        with collector_off(keep=document.kept):
+        with gc_paused(freeze=document.kept):
             found = _Builder(document).build()
         document.derived["index"] = found
     index: DocumentIndex = found

@@ -7,7 +7,7 @@ import re
 import orjson
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.gc_control import LARGE_BYTES, collector_off
+from commonplace.kernel.gc_control import LARGE_BYTES, gc_paused
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.json_text import (
     DEFAULT_LIMITS,
@@ -152,7 +152,7 @@ def parse_text(
         )
     if isinstance(source, bytes) and (source[:2] in _UTF16 or b"\0" in source[:4]):
         source = decode_text(source)
-    with collector_off(keep=keep):
+    with gc_paused(freeze=keep):
         raw = (
             source.removeprefix("\ufeff")
             if isinstance(source, str)

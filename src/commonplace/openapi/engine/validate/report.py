@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.lines import find_lines
 from commonplace.openapi.engine.document.load import find_duplicate_keys
@@ -111,7 +111,7 @@ def _all_findings(
     key = "strict findings" if strict else "findings"
     known: Sequence[ValidationFinding] | None = document.derived.get(key)
     if known is None:
-        with collector_off(keep=document.kept):
+        with gc_paused(freeze=document.kept):
             known = _deduplicated(list(islice(_compute(document, resolver, strict), MAX_FINDINGS)))
         if document.derived.get("resolver") is resolver:
             document.derived[key] = known

@@ -1,0 +1,116 @@
+"""Transactions of PostgreSQL: a group of units of work that share an advisory lock and a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from commonplace.storage.postgres.connection import PostgresConnection, RawConnection
+from commonplace.storage.postgres.errors import LOST_CONNECTION
+
+CONFLICTS = (errors.DeadlockDetected, errors.SerializationFailure)
+_LOCK = (
+    "SELECT set_config('lock_timeout', %(wait)s, true), "
+    "pg_advisory_xact_lock(hashtextextended(%(key)s, 0))"
+)
+_LOCK_TIMEOUT = "SELECT set_config('lock_timeout', %(wait)s, true)"
+
+
+class GroupFailedError(Exception):
+    """A unit of a group made the server abort the whole transaction."""
+
+
+class CommitInDoubtError(Exception):
+    """The connection broke during a commit: it may or may not have happened."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """A function of the connection, and the future of its outcome."""
+
+    work: Callable[[PostgresConnection], Any]
+    future: Future[Any]
+    submitted_at: float
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The value or the error of a unit."""
+
+    unit: Unit
+    value: Any = None
+    error: BaseException | None = None
+
+    def resolve(self) -> None:
+        """Give the outcome to the future."""
+        if self.error is not None:
+            self.unit.future.set_exception(self.error)
+        else:
+            self.unit.future.set_result(self.value)
+
+
+def run_transaction(raw: RawConnection, group: Sequence[Unit], lock: str | None) -> list[Outcome]:
+    """Run units in one transaction, each in a savepoint if there are several.
+
+    Statements are sent in a pipeline.
+    """
+    wait = f"{max(1, int((min(unit.deadline for unit in group) - time.monotonic()) * 1000))}ms"
+    outcomes: list[Outcome] = []
+    connection = PostgresConnection(raw)
+    committing = False
+    try:
+        with raw.pipeline():
+            raw.execute("BEGIN")
+            if lock is not None:
+                raw.execute(_LOCK, {"wait": wait, "key": lock})
+            else:
+                raw.execute(_LOCK_TIMEOUT, {"wait": wait})
+            for unit in group:
+                outcomes.append(_run_unit(connection, unit, alone=len(group) == 1))
+            if len(group) == 1 and outcomes[0].error is not None:
+                raw.execute("ROLLBACK")
+                return outcomes
+            committing = True
+            raw.execute("COMMIT")  # the end of the block waits for its answer
+    except psycopg.OperationalError as failed:
+        if committing and _is_in_doubt(failed):
+            raise CommitInDoubtError(str(failed)) from failed
+        raise
+    return outcomes
+
+
+def _is_in_doubt(failed: psycopg.OperationalError) -> bool:
+    """Tell whether a failed commit may have happened.
+
+    An error of the transaction means that nothing was committed. A missing answer proves nothing,
+    and a server that shuts down (class 57P) may have committed before.
+    """
+    if isinstance(failed, errors.PipelineAborted):
+        return False
+    return failed.sqlstate is None or failed.sqlstate.startswith(("57P", "08"))
+
+
+def _run_unit(connection: PostgresConnection, unit: Unit, *, alone: bool) -> Outcome:
+    """Run one unit. A database error aborts the transaction, so it is raised."""
+    if not alone:
+        connection.raw.execute("SAVEPOINT unit")
+    try:
+        value = unit.work(connection)
+    except psycopg.Error as failed:
+        if alone or isinstance(failed, (*LOST_CONNECTION, *CONFLICTS)):
+            raise
+        raise GroupFailedError from failed
+    except BaseException as error:  # of this unit alone: the rest of the group continues
+        if not alone:
+            connection.raw.execute("ROLLBACK TO unit")
+        return Outcome(unit, error=error)
+    if not alone:
+        connection.raw.execute("RELEASE unit")
+    return Outcome(unit, value)
