@@ -75,7 +75,7 @@ def test_every_adr_is_one_page_of_one_form() -> None:
 
 def test_links_in_the_documents_lead_somewhere() -> None:
     broken = []
-    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
             if "://" not in target and not (document.parent / target).exists():

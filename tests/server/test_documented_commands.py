@@ -29,14 +29,14 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "SECURITY.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "ENGINEERING.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
 RUN = ["README.md", "files.md", "instructions.md", "operate.md", "openapi-write.md"]
 NOT_RUN = {
     "make ": "sets up and serves, or runs these tests",
-    "commonplace serve": "runs until it is stopped; test_the_line_that_a_server_prints_connects_a_client starts "
-    "one",
-    "commonplace keys rotate": "takes the id that `keys add` printed; tests/unit/cli/test_command_line.py runs it",
+    "commonplace serve": "runs until it is stopped; another test of this module starts one",
+    "commonplace keys rotate": "takes the id of `keys add`; tests/unit/cli/test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace --data /srv/new restore": "an archive of another day, and a folder of the system",
 }
