@@ -12,10 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.files.engine.folder import Candidate, Scan, Skipped, text_of
+from commonplace.dispatch.transfer import parts_of, temporary_path
+from commonplace.files.engine.folder import FolderFile, Scan, Skipped, text_of
 from commonplace.files.engine.naming import stored_paths
-from commonplace.files.large import store_text
-from commonplace.files.model import MAX_PATH_CHARACTERS, FilePath, Provenance, StoredFile
+from commonplace.files.model import (
+    MAX_PATH_CHARACTERS,
+    FilePath,
+    Provenance,
+    StoredFile,
+    WriteMode,
+)
 from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
@@ -67,7 +73,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    candidate: Candidate
+    candidate: FolderFile
     path: FilePath
     provenance: Provenance
 
@@ -137,7 +143,7 @@ class FolderImport:
         return found
 
     def _planned(
-        self, files: Sequence[Candidate], existing: dict[str, StoredFile]
+        self, files: Sequence[FolderFile], existing: dict[str, StoredFile]
     ) -> Iterator[_Planned]:
         sources = {path: file.provenance.source_path for path, file in existing.items()}
         self._paths = stored_paths([self._under + candidate.path for candidate in files], sources)
@@ -239,3 +245,37 @@ def _batches(planned: Iterator[_Planned]) -> Iterator[list[_Planned]]:
             batch, room = [], BATCH_BYTES
     if batch:
         yield batch
+
+
+async def store_text(
+    service: FilesService,
+    caller: AuthContext,
+    project: str,
+    path: str,
+    content: str,
+    provenance: Provenance,
+) -> None:
+    """Replace a file.
+
+    A long text is written in parts beside it and moved into place in one step; a failure leaves
+    what was there.
+    """
+    limit = service.settings.max_payload_bytes
+    if len(content.encode("utf-8", "surrogatepass")) <= limit:
+        await service.write(
+            caller, project, path, content, mode=WriteMode.TRUNCATE, provenance=provenance
+        )
+        return
+    temporary, expected = temporary_path(path), ""
+    try:
+        for part in parts_of(content, limit):
+            _, entry = await service.write(
+                caller, project, temporary, part, mode=WriteMode.APPEND, if_match=expected
+            )
+            expected = entry.content_hash or ""
+        await service.rename(caller, project, temporary, path, overwrite=True)
+    except CommonplaceError:
+        with contextlib.suppress(CommonplaceError):
+            await service.delete(caller, project, temporary)
+        raise
+    await service.note_source(caller, project, path, provenance)

@@ -6,6 +6,7 @@ Times are microseconds since the epoch.
 from __future__ import annotations
 
 import re
+import time
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import NewType, TypeVar
 
 from commonplace.files.errors import INVALID_PATH
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json
 
 Project = NewType("Project", str)
 FilePath = NewType("FilePath", str)
@@ -162,6 +164,45 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadText:
+    """Whole characters of a file, the bytes they are, and the file they come from."""
+
+    content: str
+    start: int
+    end: int
+    entry: FileEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of entries."""
+
+    entries: list[FileEntry]
+    has_more: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """The first match on a line: its number from 1, its bytes, and the line, shortened if long."""
+
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    """Matching lines in path order."""
+
+    matches: list[tuple[FilePath, LineMatch]]
+    files_searched: int
+    has_more: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What a mutation must know before it decides, read under the project's lock."""
 
@@ -216,6 +257,44 @@ class StoredChunk:
     text: str
     live: bytes | None
     source_path: str | None = None  # of its file
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A chunk as search returns it, and why it ranks where it does."""
+
+    chunk: StoredChunk
+    score: float
+    explain: Mapping[str, Json]
+
+    @property
+    def path(self) -> FilePath:
+        return self.chunk.path
+
+    @property
+    def content(self) -> str:
+        return self.chunk.text
+
+
+@dataclass(frozen=True, slots=True)
+class FileSearchResult:
+    """Chunks, best first; how they were found; what the caller should know about that."""
+
+    chunks: list[FoundChunk]
+    mode: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBacklog:
+    """Index jobs that wait or run, those that were given up, and when the oldest was queued."""
+
+    waiting: int
+    dead: int
+    oldest_at: int | None
+
+    def age_seconds(self) -> float:
+        return 0.0 if self.oldest_at is None else max(0.0, time.time() - self.oldest_at / 1e6)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import pytest
 from files_box import Box, MakeBox
 
 from commonplace.files.assembly import External
-from commonplace.files.indexing.deposit import KeyDeposit, vector_checks
+from commonplace.files.health import vector_checks
+from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.kernel.settings import FilesIndex, FilesSettings
 from commonplace.search.model import KeyNeededError, Partition, Passage
 from commonplace.search.semantic.model_http import (

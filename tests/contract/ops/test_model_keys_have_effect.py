@@ -17,6 +17,7 @@ import redis
 from commonplace.bootstrap.app import App, build
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, plain
+from commonplace.files.model import IndexBacklog
 from commonplace.kernel.auth import ALL_SCOPES, LOCAL_TENANT, AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import (
@@ -208,8 +209,8 @@ class Late:
     def __init__(self, real: Any) -> None:
         self._real = real
 
-    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
-        return 1, 0, int((time.time() - 60) * 1e6)
+    async def backlog(self, tenant: str | None = None) -> IndexBacklog:
+        return IndexBacklog(1, 0, int((time.time() - 60) * 1e6))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

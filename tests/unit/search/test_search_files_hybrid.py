@@ -11,7 +11,7 @@ from pathlib import Path
 from test_search_vectors import WordEmbedder
 
 from commonplace.files.assembly import build_files
-from commonplace.files.service import Found
+from commonplace.files.model import FileSearchResult
 from commonplace.kernel.auth import local_user
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.retriever import HybridRetriever
@@ -25,11 +25,11 @@ class Semantics:
         self.vectors = VectorIndex(folder, self.embedder)
 
 
-async def until_semantic(search: object, seconds: float = 30.0) -> Found:
+async def until_semantic(search: object, seconds: float = 30.0) -> FileSearchResult:
     """Search until every hit has a semantic component."""
     deadline = time.monotonic() + seconds
     while True:
-        found: Found = await search()  # type: ignore[operator]
+        found: FileSearchResult = await search()  # type: ignore[operator]
         if found.chunks and all(chunk.explain["semantic"] is not None for chunk in found.chunks):
             return found
         assert time.monotonic() < deadline, found

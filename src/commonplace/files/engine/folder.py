@@ -12,7 +12,7 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn"})
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FolderFile:
     """A file of the folder: where it is on disk, and its path below the folder (`/a/b`)."""
 
     source: Path
@@ -33,7 +33,7 @@ class Scan:
     `.gitignore` files leave out.
     """
 
-    files: list[Candidate] = field(default_factory=list)
+    files: list[FolderFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
 
@@ -70,7 +70,7 @@ def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
             elif item.is_dir():
                 enter(item, path, rules)
             else:
-                found.files.append(Candidate(item, path))
+                found.files.append(FolderFile(item, path))
 
     def enter(directory: Path, path: str, rules: tuple[tuple[Path, Any], ...]) -> None:
         try:

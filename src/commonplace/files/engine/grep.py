@@ -6,11 +6,11 @@ pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from commonplace.files.errors import INVALID_QUERY
+from commonplace.files.model import FilePath, LineMatch, Slice
 from commonplace.kernel.errors import CommonplaceError
 
 MAX_PATTERN_BYTES = 1_000
@@ -18,19 +18,19 @@ MAX_PATTERN_MEMORY = 8 << 20
 MAX_LINE_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class LineMatch:
-    """The first match on a line: its line number from 1, its bytes, and the line itself,
-    shortened when long.
-    """
+class Match(Protocol):
+    """A match of RE2."""
 
-    line: int
-    start: int
-    end: int
-    text: str
+    def span(self) -> tuple[int, int]: ...
 
 
-def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
+class Pattern(Protocol):
+    """A compiled pattern of RE2, which has no type stubs."""
+
+    def search(self, text: bytes, pos: int = 0, /) -> Match | None: ...
+
+
+def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern:
     """A compiled RE2 pattern over bytes, or INVALID_QUERY that says what is wrong with it."""
     import re2
 
@@ -46,7 +46,8 @@ def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
     options.case_sensitive = not ignore_case
     source = pattern if literal else f"(?m){pattern}"
     try:
-        return re2.compile(source.encode(), options)
+        compiled: Pattern = re2.compile(source.encode(), options)
+        return compiled
     except (re2.error, UnicodeEncodeError) as invalid:
         raise CommonplaceError(
             INVALID_QUERY,
@@ -62,12 +63,29 @@ def _reason(invalid: Exception) -> str:
     return (reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason))[:200]
 
 
-def matching_lines(pattern: Any, content: bytes) -> Iterator[LineMatch]:
+def scan_files(
+    pattern: Pattern, files: Sequence[Slice], most: int, check: Callable[[], None]
+) -> tuple[list[tuple[FilePath, LineMatch]], int]:
+    """Return up to `most` matching lines, and how many files were read for them.
+
+    `check` is called before each file and may raise.
+    """
+    found: list[tuple[FilePath, LineMatch]] = []
+    for number, file in enumerate(files, 1):
+        check()
+        for match in matching_lines(pattern, file.content):
+            found.append((file.entry.path, match))
+            if len(found) == most:
+                return found, number
+    return found, len(files)
+
+
+def matching_lines(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
     """Each line that matches, once. Its end is before the line break, be that LF or CR and LF."""
     return _line_by_line(pattern, content) if b"\r\n" in content else _at_once(pattern, content)
 
 
-def _at_once(pattern: Any, content: bytes) -> Iterator[LineMatch]:
+def _at_once(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
     line, counted, at = 1, 0, 0
     while at <= len(content):
         found = pattern.search(content, at)
@@ -85,7 +103,7 @@ def _at_once(pattern: Any, content: bytes) -> Iterator[LineMatch]:
         at = last + 1
 
 
-def _line_by_line(pattern: Any, content: bytes) -> Iterator[LineMatch]:
+def _line_by_line(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
     """For RE2 a line ends at LF alone."""
     first, line = 0, 1
     while first < len(content):

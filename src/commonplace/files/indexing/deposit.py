@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable
 
-from commonplace.files.indexing.embedding import SAME_KEYS, UNOPENED
 from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store.protocol import VectorJobStore
 from commonplace.kernel.auth import AuthContext
@@ -72,29 +71,3 @@ class KeyDeposit:
                 "keys cannot be handed over; files wait for their tenant's next call: %s",
                 unavailable,
             )
-
-
-def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:
-    """What `doctor` says of the external model's vectors."""
-    name = "files vectors"
-    finding = f"{counts.embedding} files wait for the external model"
-    checks = [{"name": name, "status": "ok", "finding": finding, "fix": ""}]
-    if counts.waiting_credential:
-        finding = f"{counts.waiting_credential} files wait for a caller's model key"
-        unopened = [reason for reason in counts.waiting_reasons if reason.startswith(UNOPENED)]
-        fix = SAME_KEYS if unopened else "Their tenant's next call with X-Model-Key goes on."
-        finding += "".join(f"; {reason}" for reason in unopened)
-        checks.append(
-            {"name": name, "status": "warn" if unopened else "note", "finding": finding, "fix": fix}
-        )
-    if counts.dead:
-        fix = "commonplace files status shows why; commonplace files reindex tries again."
-        checks.append(
-            {
-                "name": name,
-                "status": "warn",
-                "finding": f"{counts.dead} files were refused by the external model",
-                "fix": fix,
-            }
-        )
-    return checks

@@ -13,6 +13,7 @@ from commonplace.files.model import (
     FileContent,
     FileEntry,
     FilePath,
+    IndexBacklog,
     IndexChange,
     IndexState,
     Job,
@@ -185,10 +186,8 @@ class ChunkStore(Protocol):
 
     async def state(self, tenant: str, project: Project | None) -> IndexState: ...
 
-    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
-        """Jobs waiting or running, jobs given up, and when the oldest waiting one was queued; of
-        all tenants for the operator.
-        """
+    async def backlog(self, tenant: str | None = None) -> IndexBacklog:
+        """Return the backlog of a tenant, or of all tenants for the operator."""
         ...
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:

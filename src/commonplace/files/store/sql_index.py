@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from commonplace.files.model import (
     AddedChunk,
     FilePath,
+    IndexBacklog,
     IndexChange,
     IndexedChunk,
     IndexState,
@@ -175,7 +176,7 @@ class SqlFileIndex(ABC, Generic[C]):
             state = with_vectors(state, await queue.counts(tenant, project))
         return state
 
-    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
+    async def backlog(self, tenant: str | None = None) -> IndexBacklog:
         counts = await self._scan(lambda connection: self._outbox.counts(connection, tenant))
         waiting, dead = counts.pending + counts.processing, counts.dead
         for queue in self._vectors:
@@ -184,7 +185,7 @@ class SqlFileIndex(ABC, Generic[C]):
             ):  # an external model may be away for hours: its queue has figures of its own
                 vectors = await queue.counts(tenant)
                 waiting, dead = waiting + vectors.embedding, dead + vectors.dead
-        return waiting, dead, counts.oldest_at
+        return IndexBacklog(waiting, dead, counts.oldest_at)
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.files.errors import INVALID_QUERY, SEARCH_BACKEND_ERROR
-from commonplace.files.ranking import FoundChunk
+from commonplace.files.model import FoundChunk
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, PathPrefix, ProjectName
 from commonplace.kernel.errors import DEADLINE_EXCEEDED, INVALID_ARGUMENT
+from commonplace.kernel.json_types import JsonObject
 
 
-class SearchIn(Arguments):
+class FileSearchInput(Arguments):
     project: ProjectName
     query: str = Field(
         description="What to look for, in words. Any text is legal.",
@@ -30,52 +31,25 @@ class SearchIn(Arguments):
     )
 
 
-class ChunkOut(TypedDict):
+class FileChunkOutput(TypedDict):
     file_path: str
     file_seek_start_bytes: int
     file_seek_end_bytes: int
     chunk_content: str
     score: float
     source_path: NotRequired[str]
-    explain: NotRequired[dict[str, Any]]
+    explain: NotRequired[JsonObject]
 
 
-class SearchOut(TypedDict):
-    chunks: list[ChunkOut]
+class FileSearchOutput(TypedDict):
+    chunks: list[FileChunkOutput]
     mode: str
     notes: NotRequired[list[str]]
 
 
-class GrepIn(Arguments):
-    project: ProjectName
-    pattern: str = Field(
-        description="RE2 regular expression, matched line by line; or literal text with "
-        "literal=true."
-    )
-    path_prefix: PathPrefix = ""
-    literal: bool = Field(default=False, description="Take the pattern as plain text.")
-    ignore_case: bool = Field(default=False, description="Do not tell upper from lower case.")
-    limit: int = Field(default=100, description="Most matching lines to return, up to 500.")
-
-
-class GrepMatchOut(TypedDict):
-    file_path: str
-    line: int
-    file_seek_start_bytes: int
-    file_seek_end_bytes: int
-    text: str
-
-
-class GrepOut(TypedDict):
-    matches: list[GrepMatchOut]
-    has_more: bool
-    files_searched: int
-    notes: NotRequired[list[str]]
-
-
-def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
-    def chunk_out(chunk: FoundChunk, query: str, explain: bool) -> ChunkOut:
-        answer: ChunkOut = {
+def file_search_tool(service: Callable[[], FilesService]) -> Tool:
+    def chunk_output(chunk: FoundChunk, query: str, explain: bool) -> FileChunkOutput:
+        answer: FileChunkOutput = {
             "file_path": chunk.path,
             "file_seek_start_bytes": chunk.chunk.start,
             "file_seek_end_bytes": chunk.chunk.end,
@@ -91,18 +65,63 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             }
         return answer
 
-    async def search(ctx: Context, args: SearchIn) -> SearchOut:
+    async def search(ctx: Context, args: FileSearchInput) -> FileSearchOutput:
         limit = args.limit if "limit" in args.model_fields_set else None
         found = await service().search(ctx.auth, args.project, args.query, args.path_prefix, limit)
-        answer: SearchOut = {
-            "chunks": [chunk_out(chunk, args.query, args.explain) for chunk in found.chunks],
+        answer: FileSearchOutput = {
+            "chunks": [chunk_output(chunk, args.query, args.explain) for chunk in found.chunks],
             "mode": found.mode,
         }
         if found.notes:
             answer["notes"] = list(found.notes)
         return answer
 
-    async def grep(ctx: Context, args: GrepIn) -> GrepOut:
+    return Tool(
+        name="file_search",
+        toolset="files",
+        title="Search files",
+        description="Find the parts of a project's files that best answer a query in words. "
+        "Each chunk tells its file and byte range "
+        "(read more around it with file_read) and a score from 0 to 1. New writes are "
+        "searchable within seconds.",
+        input=FileSearchInput,
+        output=FileSearchOutput,
+        handler=search,
+        tier=Tier.DEFAULT if service().settings.search.enabled else Tier.EXTENDED,
+        field_codes=FIELD_CODES,
+        errors=(*COMMON_ERRORS, INVALID_QUERY, INVALID_ARGUMENT, SEARCH_BACKEND_ERROR),
+    )
+
+
+class FileGrepInput(Arguments):
+    project: ProjectName
+    pattern: str = Field(
+        description="RE2 regular expression, matched line by line; or literal text with "
+        "literal=true."
+    )
+    path_prefix: PathPrefix = ""
+    literal: bool = Field(default=False, description="Take the pattern as plain text.")
+    ignore_case: bool = Field(default=False, description="Do not tell upper from lower case.")
+    limit: int = Field(default=100, description="Most matching lines to return, up to 500.")
+
+
+class FileGrepMatch(TypedDict):
+    file_path: str
+    line: int
+    file_seek_start_bytes: int
+    file_seek_end_bytes: int
+    text: str
+
+
+class FileGrepOutput(TypedDict):
+    matches: list[FileGrepMatch]
+    has_more: bool
+    files_searched: int
+    notes: NotRequired[list[str]]
+
+
+def file_grep_tool(service: Callable[[], FilesService]) -> Tool:
+    async def grep(ctx: Context, args: FileGrepInput) -> FileGrepOutput:
         found = await service().grep(
             ctx.auth,
             args.project,
@@ -113,7 +132,7 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             args.limit,
             ctx.check_deadline,
         )
-        answer: GrepOut = {
+        answer: FileGrepOutput = {
             "matches": [
                 {
                     "file_path": path,
@@ -131,33 +150,20 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             answer["notes"] = list(found.notes)
         return answer
 
-    return (
-        Tool(
-            name="file_search",
-            toolset="files",
-            title="Search files",
-            description="Find the parts of a project's files that best answer a query in words. "
-            "Each chunk tells its file and byte range "
-            "(read more around it with file_read) and a score from 0 to 1. New writes are "
-            "searchable within seconds.",
-            input=SearchIn,
-            output=SearchOut,
-            handler=search,
-            tier=Tier.DEFAULT if service().settings.search.enabled else Tier.EXTENDED,
-            field_codes=FIELD_CODES,
-            errors=(*COMMON_ERRORS, INVALID_QUERY, INVALID_ARGUMENT, SEARCH_BACKEND_ERROR),
-        ),
-        Tool(
-            name="file_grep",
-            toolset="files",
-            title="Grep files",
-            description="Find lines that match a regular expression (RE2) or a literal text, "
-            "exactly and at once (no index involved).",
-            input=GrepIn,
-            output=GrepOut,
-            handler=grep,
-            tier=Tier.EXTENDED,
-            field_codes=FIELD_CODES,
-            errors=(*COMMON_ERRORS, INVALID_QUERY, INVALID_ARGUMENT, DEADLINE_EXCEEDED),
-        ),
+    return Tool(
+        name="file_grep",
+        toolset="files",
+        title="Grep files",
+        description="Find lines that match a regular expression (RE2) or a literal text, "
+        "exactly and at once (no index involved).",
+        input=FileGrepInput,
+        output=FileGrepOutput,
+        handler=grep,
+        tier=Tier.EXTENDED,
+        field_codes=FIELD_CODES,
+        errors=(*COMMON_ERRORS, INVALID_QUERY, INVALID_ARGUMENT, DEADLINE_EXCEEDED),
     )
+
+
+def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
+    return (file_search_tool(service), file_grep_tool(service))

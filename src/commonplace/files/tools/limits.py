@@ -9,9 +9,9 @@ from dataclasses import replace
 from pydantic import Field, create_model
 
 from commonplace.dispatch.tool import Tool
-from commonplace.files.tools.finding import SearchIn
-from commonplace.files.tools.reading import ListIn
-from commonplace.files.tools.writing import WriteIn
+from commonplace.files.tools.finding import FileSearchInput
+from commonplace.files.tools.reading import FileListInput
+from commonplace.files.tools.writing import FileWriteInput
 from commonplace.kernel.settings import FilesSettings
 
 
@@ -34,9 +34,13 @@ def with_limits(tools: tuple[Tool, ...], settings: FilesSettings) -> tuple[Tool,
         f"write a larger one in parts with APPEND."
     )
     inputs = {
-        "file_search": create_model("SearchIn", __base__=SearchIn, limit=(int, chunks)),
-        "file_list": create_model("ListIn", __base__=ListIn, limit=(int, entries)),
-        "file_write": create_model("WriteIn", __base__=WriteIn, content=(str, content)),
+        "file_search": create_model(
+            "FileSearchInput", __base__=FileSearchInput, limit=(int, chunks)
+        ),
+        "file_list": create_model("FileListInput", __base__=FileListInput, limit=(int, entries)),
+        "file_write": create_model(
+            "FileWriteInput", __base__=FileWriteInput, content=(str, content)
+        ),
     }
     return tuple(
         replace(tool, input=inputs[tool.name]) if tool.name in inputs else tool for tool in tools

@@ -15,7 +15,7 @@ from commonplace.files.tools.shapes import (
     COMMON_ERRORS,
     FIELD_CODES,
     ZERO_TIME,
-    EntryOut,
+    FileEntryOutput,
     PathName,
     ProjectName,
     entry_out,
@@ -24,12 +24,12 @@ from commonplace.files.tools.shapes import (
 from commonplace.kernel.errors import INVALID_ARGUMENT
 
 
-class StatIn(Arguments):
+class FileStatInput(Arguments):
     project: ProjectName
     path: PathName
 
 
-class StatOut(TypedDict):
+class FileStatOutput(TypedDict):
     exists: bool
     type: str | None
     size: int
@@ -39,42 +39,8 @@ class StatOut(TypedDict):
     source_path: NotRequired[str]
 
 
-class ReadIn(Arguments):
-    project: ProjectName
-    path: PathName
-    offset: int = Field(default=0, description="First byte to read. Beyond the end: empty content.")
-    length: int = Field(default=-1, description="Bytes to read; -1 = to the end.")
-
-
-class ReadOut(TypedDict):
-    content: str
-    content_encoding: str
-    file_seek_start_bytes: int
-    file_seek_end_bytes: int
-    size: int
-    content_hash: str
-
-
-class ListIn(Arguments):
-    project: ProjectName
-    path: PathName = ""
-    depth: int = Field(
-        default=1,
-        description="0 = the path itself, 1 = its children, more = recursive to that depth.",
-    )
-    limit: int = Field(
-        default=256, description="Most entries to return; has_more tells whether there are more."
-    )
-
-
-class ListOut(TypedDict):
-    entries: list[EntryOut]
-    has_more: bool
-    notes: NotRequired[list[str]]
-
-
-def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
-    async def stat(ctx: Context, args: StatIn) -> StatOut:
+def file_stat_tool(service: Callable[[], FilesService]) -> Tool:
+    async def stat(ctx: Context, args: FileStatInput) -> FileStatOutput:
         entry = await service().stat(ctx.auth, args.project, args.path)
         if entry is None:
             return {
@@ -84,7 +50,7 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
                 "created_at": ZERO_TIME,
                 "updated_at": ZERO_TIME,
             }
-        answer: StatOut = {
+        answer: FileStatOutput = {
             "exists": True,
             "type": entry.type.value,
             "size": entry.size,
@@ -97,7 +63,39 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             answer["source_path"] = entry.source_path
         return answer
 
-    async def read(ctx: Context, args: ReadIn) -> ReadOut:
+    return Tool(
+        name="file_stat",
+        toolset="files",
+        title="Stat a file",
+        description="Say whether a path exists in a project, whether it is a FILE or a "
+        "DIRECTORY, its size, times and content hash. "
+        "A missing path is an answer (exists=false), not an error.",
+        input=FileStatInput,
+        output=FileStatOutput,
+        handler=stat,
+        field_codes=FIELD_CODES,
+        errors=COMMON_ERRORS,
+    )
+
+
+class FileReadInput(Arguments):
+    project: ProjectName
+    path: PathName
+    offset: int = Field(default=0, description="First byte to read. Beyond the end: empty content.")
+    length: int = Field(default=-1, description="Bytes to read; -1 = to the end.")
+
+
+class FileReadOutput(TypedDict):
+    content: str
+    content_encoding: str
+    file_seek_start_bytes: int
+    file_seek_end_bytes: int
+    size: int
+    content_hash: str
+
+
+def file_read_tool(service: Callable[[], FilesService]) -> Tool:
+    async def read(ctx: Context, args: FileReadInput) -> FileReadOutput:
         found = await service().read(ctx.auth, args.project, args.path, args.offset, args.length)
         return {
             "content": found.content,
@@ -108,10 +106,45 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "content_hash": found.entry.content_hash or "",
         }
 
-    async def listing(ctx: Context, args: ListIn) -> ListOut:
+    return Tool(
+        name="file_read",
+        toolset="files",
+        title="Read a file",
+        description="Read a file as UTF-8 text, whole or a range of bytes. A range that "
+        "would cut a character gives the "
+        "whole characters inside it; file_seek_start_bytes and file_seek_end_bytes are the "
+        "bytes really served.",
+        input=FileReadInput,
+        output=FileReadOutput,
+        handler=read,
+        field_codes=FIELD_CODES,
+        errors=(*COMMON_ERRORS, NOT_FOUND, IS_DIRECTORY, INVALID_OFFSET, INVALID_ARGUMENT),
+    )
+
+
+class FileListInput(Arguments):
+    project: ProjectName
+    path: PathName = ""
+    depth: int = Field(
+        default=1,
+        description="0 = the path itself, 1 = its children, more = recursive to that depth.",
+    )
+    limit: int = Field(
+        default=256, description="Most entries to return; has_more tells whether there are more."
+    )
+
+
+class FileListOutput(TypedDict):
+    entries: list[FileEntryOutput]
+    has_more: bool
+    notes: NotRequired[list[str]]
+
+
+def file_list_tool(service: Callable[[], FilesService]) -> Tool:
+    async def listing(ctx: Context, args: FileListInput) -> FileListOutput:
         limit = args.limit if "limit" in args.model_fields_set else None
         found = await service().listing(ctx.auth, args.project, args.path, args.depth, limit)
-        answer: ListOut = {
+        answer: FileListOutput = {
             "entries": [entry_out(entry) for entry in found.entries],
             "has_more": found.has_more,
         }
@@ -119,45 +152,20 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             answer["notes"] = list(found.notes)
         return answer
 
-    return (
-        Tool(
-            name="file_stat",
-            toolset="files",
-            title="Stat a file",
-            description="Say whether a path exists in a project, whether it is a FILE or a "
-            "DIRECTORY, its size, times and content hash. "
-            "A missing path is an answer (exists=false), not an error.",
-            input=StatIn,
-            output=StatOut,
-            handler=stat,
-            field_codes=FIELD_CODES,
-            errors=COMMON_ERRORS,
-        ),
-        Tool(
-            name="file_read",
-            toolset="files",
-            title="Read a file",
-            description="Read a file as UTF-8 text, whole or a range of bytes. A range that "
-            "would cut a character gives the "
-            "whole characters inside it; file_seek_start_bytes and file_seek_end_bytes are the "
-            "bytes really served.",
-            input=ReadIn,
-            output=ReadOut,
-            handler=read,
-            field_codes=FIELD_CODES,
-            errors=(*COMMON_ERRORS, NOT_FOUND, IS_DIRECTORY, INVALID_OFFSET, INVALID_ARGUMENT),
-        ),
-        Tool(
-            name="file_list",
-            toolset="files",
-            title="List a directory",
-            description="List files and directories of a project below a path, sorted by path. "
-            "Directories exist through "
-            "the files below them.",
-            input=ListIn,
-            output=ListOut,
-            handler=listing,
-            field_codes=FIELD_CODES,
-            errors=(*COMMON_ERRORS, NOT_FOUND, INVALID_ARGUMENT),
-        ),
+    return Tool(
+        name="file_list",
+        toolset="files",
+        title="List a directory",
+        description="List files and directories of a project below a path, sorted by path. "
+        "Directories exist through "
+        "the files below them.",
+        input=FileListInput,
+        output=FileListOutput,
+        handler=listing,
+        field_codes=FIELD_CODES,
+        errors=(*COMMON_ERRORS, NOT_FOUND, INVALID_ARGUMENT),
     )
+
+
+def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
+    return (file_stat_tool(service), file_read_tool(service), file_list_tool(service))

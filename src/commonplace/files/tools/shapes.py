@@ -59,7 +59,7 @@ FIELD_CODES = {
 COMMON_ERRORS = (INVALID_PATH, RATE_LIMITED)
 
 
-class EntryOut(TypedDict):
+class FileEntryOutput(TypedDict):
     name: str
     path: str
     type: str
@@ -75,8 +75,8 @@ def moment(microseconds: int | None) -> str:
     return ZERO_TIME if microseconds is None else iso(_EPOCH + timedelta(microseconds=microseconds))
 
 
-def entry_out(entry: FileEntry) -> EntryOut:
-    answer: EntryOut = {
+def entry_out(entry: FileEntry) -> FileEntryOutput:
+    answer: FileEntryOutput = {
         "name": name_of(entry.path),
         "path": entry.path,
         "type": entry.type.value,

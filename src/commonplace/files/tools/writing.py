@@ -48,7 +48,11 @@ STORING_ERRORS = (
 MAX_RESTORED_SHOWN = 100
 
 
-class WriteIn(Arguments):
+def _stored(entry: FileEntry) -> tuple[int, str, str]:
+    return entry.size, moment(entry.updated_at), entry.content_hash or ""
+
+
+class FileWriteInput(Arguments):
     project: ProjectName
     path: PathName
     content: str = Field(
@@ -72,77 +76,15 @@ class WriteIn(Arguments):
     )
 
 
-class WriteOut(TypedDict):
+class FileWriteOutput(TypedDict):
     bytes_written: int
     size: int
     updated_at: str
     content_hash: str
 
 
-class EditIn(Arguments):
-    project: ProjectName
-    path: PathName
-    old_text: str = Field(
-        description="Exact text to replace, white space included. It must occur once.", min_length=1
-    )
-    new_text: str = Field(description="Text to put in its place.")
-    replace_all: bool = Field(
-        default=False,
-        strict=True,
-        description="Replace every occurrence instead of requiring exactly one.",
-    )
-    if_match: IfMatch = None
-
-
-class EditOut(TypedDict):
-    replacements: int
-    size: int
-    updated_at: str
-    content_hash: str
-
-
-class DeleteIn(Arguments):
-    project: ProjectName
-    path: PathName
-    recursive: bool = Field(
-        default=False, strict=True, description="Delete a directory with everything below it."
-    )
-
-
-class DeleteOut(TypedDict):
-    deleted: int
-
-
-class RenameIn(Arguments):
-    project: ProjectName
-    path: PathName
-    new_path: PathName
-    overwrite: bool = Field(
-        default=False, description="Let a file take the place of the file at new_path, in one step."
-    )
-    if_match: IfMatch = None
-
-
-class RenameOut(TypedDict):
-    renamed: int
-
-
-class RestoreIn(Arguments):
-    project: ProjectName
-    path: PathName
-
-
-class RestoreOut(TypedDict):
-    restored: int
-    paths: list[str]
-
-
-def _stored(entry: FileEntry) -> tuple[int, str, str]:
-    return entry.size, moment(entry.updated_at), entry.content_hash or ""
-
-
-def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
-    async def write(ctx: Context, args: WriteIn) -> WriteOut:
+def file_write_tool(service: Callable[[], FilesService]) -> Tool:
+    async def write(ctx: Context, args: FileWriteInput) -> FileWriteOutput:
         provenance = None if args.source_path is None else Provenance(args.source_path)
         count, entry = await service().write(
             ctx.auth,
@@ -162,7 +104,50 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "content_hash": digest,
         }
 
-    async def edit(ctx: Context, args: EditIn) -> EditOut:
+    return Tool(
+        name="file_write",
+        toolset="files",
+        title="Write a file",
+        description="Write text to a file; file and parent directories are created as "
+        "needed. The default mode is APPEND: pass "
+        "mode=TRUNCATE to replace the content. Durable when it returns.",
+        input=FileWriteInput,
+        output=FileWriteOutput,
+        handler=write,
+        read_only=False,
+        destructive=True,
+        idempotent=False,
+        scope=Scope.WRITE,
+        field_codes=FIELD_CODES,
+        errors=(*STORING_ERRORS, NOT_DIRECTORY, INVALID_OFFSET),
+        redact=frozenset({"content"}),
+    )
+
+
+class FileEditInput(Arguments):
+    project: ProjectName
+    path: PathName
+    old_text: str = Field(
+        description="Exact text to replace, white space included. It must occur once.", min_length=1
+    )
+    new_text: str = Field(description="Text to put in its place.")
+    replace_all: bool = Field(
+        default=False,
+        strict=True,
+        description="Replace every occurrence instead of requiring exactly one.",
+    )
+    if_match: IfMatch = None
+
+
+class FileEditOutput(TypedDict):
+    replacements: int
+    size: int
+    updated_at: str
+    content_hash: str
+
+
+def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
+    async def edit(ctx: Context, args: FileEditInput) -> FileEditOutput:
         count, entry = await service().edit(
             ctx.auth,
             args.project,
@@ -180,12 +165,81 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "content_hash": digest,
         }
 
-    async def delete(ctx: Context, args: DeleteIn) -> DeleteOut:
+    return Tool(
+        name="file_edit",
+        toolset="files",
+        title="Edit a file",
+        description="Replace an exact piece of text in a file. It must occur exactly once, "
+        "or pass replace_all; otherwise nothing "
+        "changes and the error tells how often it occurs.",
+        input=FileEditInput,
+        output=FileEditOutput,
+        handler=edit,
+        tier=Tier.EXTENDED,
+        read_only=False,
+        destructive=True,
+        idempotent=False,
+        scope=Scope.WRITE,
+        field_codes=FIELD_CODES,
+        errors=(*STORING_ERRORS, NOT_FOUND, EDIT_NOT_UNIQUE),
+        redact=frozenset({"old_text", "new_text"}),
+    )
+
+
+class FileDeleteInput(Arguments):
+    project: ProjectName
+    path: PathName
+    recursive: bool = Field(
+        default=False, strict=True, description="Delete a directory with everything below it."
+    )
+
+
+class FileDeleteOutput(TypedDict):
+    deleted: int
+
+
+def file_delete_tool(service: Callable[[], FilesService]) -> Tool:
+    async def delete(ctx: Context, args: FileDeleteInput) -> FileDeleteOutput:
         return {
             "deleted": await service().delete(ctx.auth, args.project, args.path, args.recursive)
         }
 
-    async def rename(ctx: Context, args: RenameIn) -> RenameOut:
+    return Tool(
+        name="file_delete",
+        toolset="files",
+        title="Delete a file",
+        description="Delete a file, or with recursive=true a directory with everything below "
+        "it. file_restore brings it back within "
+        "the retention. The project root cannot be deleted.",
+        input=FileDeleteInput,
+        output=FileDeleteOutput,
+        handler=delete,
+        read_only=False,
+        frees_space=True,
+        destructive=True,
+        idempotent=False,
+        scope=Scope.WRITE,
+        field_codes=FIELD_CODES,
+        errors=(*MUTATION_ERRORS, NOT_FOUND, NOT_EMPTY, PERMISSION_DENIED),
+    )
+
+
+class FileRenameInput(Arguments):
+    project: ProjectName
+    path: PathName
+    new_path: PathName
+    overwrite: bool = Field(
+        default=False, description="Let a file take the place of the file at new_path, in one step."
+    )
+    if_match: IfMatch = None
+
+
+class FileRenameOutput(TypedDict):
+    renamed: int
+
+
+def file_rename_tool(service: Callable[[], FilesService]) -> Tool:
+    async def rename(ctx: Context, args: FileRenameInput) -> FileRenameOutput:
         moved = await service().rename(
             ctx.auth,
             args.project,
@@ -196,106 +250,72 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
         )
         return {"renamed": moved}
 
-    async def restore(ctx: Context, args: RestoreIn) -> RestoreOut:
+    return Tool(
+        name="file_rename",
+        toolset="files",
+        title="Rename a file",
+        description="Move a file or a whole directory to a new path in the same project. "
+        "Replaces what is there only "
+        "where a file takes the place of a file and overwrite is true; if_match is about "
+        "that file.",
+        input=FileRenameInput,
+        output=FileRenameOutput,
+        handler=rename,
+        tier=Tier.EXTENDED,
+        read_only=False,
+        idempotent=False,
+        scope=Scope.WRITE,
+        field_codes=FIELD_CODES,
+        errors=(
+            *MUTATION_ERRORS,
+            NOT_FOUND,
+            ALREADY_EXISTS,
+            NOT_DIRECTORY,
+            PERMISSION_DENIED,
+            CONTENT_CHANGED,
+        ),
+    )
+
+
+class FileRestoreInput(Arguments):
+    project: ProjectName
+    path: PathName
+
+
+class FileRestoreOutput(TypedDict):
+    restored: int
+    paths: list[str]
+
+
+def file_restore_tool(service: Callable[[], FilesService]) -> Tool:
+    async def restore(ctx: Context, args: FileRestoreInput) -> FileRestoreOutput:
         paths = await service().restore(ctx.auth, args.project, args.path)
         return {"restored": len(paths), "paths": list(paths[:MAX_RESTORED_SHOWN])}
 
+    return Tool(
+        name="file_restore",
+        toolset="files",
+        title="Restore a deleted file",
+        description="Bring back the newest deleted version of a file, or of every file below "
+        "a deleted directory, within "
+        "the retention.",
+        input=FileRestoreInput,
+        output=FileRestoreOutput,
+        handler=restore,
+        tier=Tier.EXTENDED,
+        read_only=False,
+        idempotent=False,
+        scope=Scope.WRITE,
+        field_codes=FIELD_CODES,
+        errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED),
+    )
+
+
+def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     return (
-        Tool(
-            name="file_write",
-            toolset="files",
-            title="Write a file",
-            description="Write text to a file; file and parent directories are created as "
-            "needed. The default mode is APPEND: pass "
-            "mode=TRUNCATE to replace the content. Durable when it returns.",
-            input=WriteIn,
-            output=WriteOut,
-            handler=write,
-            read_only=False,
-            destructive=True,
-            idempotent=False,
-            scope=Scope.WRITE,
-            field_codes=FIELD_CODES,
-            errors=(*STORING_ERRORS, NOT_DIRECTORY, INVALID_OFFSET),
-            redact=frozenset({"content"}),
-        ),
-        Tool(
-            name="file_edit",
-            toolset="files",
-            title="Edit a file",
-            description="Replace an exact piece of text in a file. It must occur exactly once, "
-            "or pass replace_all; otherwise nothing "
-            "changes and the error tells how often it occurs.",
-            input=EditIn,
-            output=EditOut,
-            handler=edit,
-            tier=Tier.EXTENDED,
-            read_only=False,
-            destructive=True,
-            idempotent=False,
-            scope=Scope.WRITE,
-            field_codes=FIELD_CODES,
-            errors=(*STORING_ERRORS, NOT_FOUND, EDIT_NOT_UNIQUE),
-            redact=frozenset({"old_text", "new_text"}),
-        ),
-        Tool(
-            name="file_delete",
-            toolset="files",
-            title="Delete a file",
-            description="Delete a file, or with recursive=true a directory with everything below "
-            "it. file_restore brings it back within "
-            "the retention. The project root cannot be deleted.",
-            input=DeleteIn,
-            output=DeleteOut,
-            handler=delete,
-            read_only=False,
-            frees_space=True,
-            destructive=True,
-            idempotent=False,
-            scope=Scope.WRITE,
-            field_codes=FIELD_CODES,
-            errors=(*MUTATION_ERRORS, NOT_FOUND, NOT_EMPTY, PERMISSION_DENIED),
-        ),
-        Tool(
-            name="file_rename",
-            toolset="files",
-            title="Rename a file",
-            description="Move a file or a whole directory to a new path in the same project. "
-            "Replaces what is there only "
-            "where a file takes the place of a file and overwrite is true; if_match is about "
-            "that file.",
-            input=RenameIn,
-            output=RenameOut,
-            handler=rename,
-            tier=Tier.EXTENDED,
-            read_only=False,
-            idempotent=False,
-            scope=Scope.WRITE,
-            field_codes=FIELD_CODES,
-            errors=(
-                *MUTATION_ERRORS,
-                NOT_FOUND,
-                ALREADY_EXISTS,
-                NOT_DIRECTORY,
-                PERMISSION_DENIED,
-                CONTENT_CHANGED,
-            ),
-        ),
-        Tool(
-            name="file_restore",
-            toolset="files",
-            title="Restore a deleted file",
-            description="Bring back the newest deleted version of a file, or of every file below "
-            "a deleted directory, within "
-            "the retention.",
-            input=RestoreIn,
-            output=RestoreOut,
-            handler=restore,
-            tier=Tier.EXTENDED,
-            read_only=False,
-            idempotent=False,
-            scope=Scope.WRITE,
-            field_codes=FIELD_CODES,
-            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED),
-        ),
+        file_write_tool(service),
+        file_edit_tool(service),
+        file_delete_tool(service),
+        file_rename_tool(service),
+        file_restore_tool(service),
     )
