@@ -1,6 +1,6 @@
-"""Examples and defaults against their schemas.
+"""Validation of examples and defaults against their schemas.
 
-Only documents that contradict themselves pay: matching values cost one check.
+Matching values cost one check; only documents that contradict themselves pay for more.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
 
 import jsonschema_rs
 
@@ -34,7 +33,7 @@ _DIRECTIONS: dict[str | int, Hides] = {
     **dict.fromkeys(("requestBody", "requestBodies", "parameters"), frozenset({"readOnly"})),
     **dict.fromkeys(("responses", "headers"), frozenset({"writeOnly"})),
 }
-_SHOWN_IN = frozenset({"default", "example", "examples"})
+_VALUE_KEYWORDS = frozenset({"default", "example", "examples"})
 _KEYWORDS = frozenset(
     {
         "type",
@@ -58,28 +57,28 @@ def check_examples(
     resolver: ReferenceResolver,
     seconds: float = TIME_LIMIT_SECONDS,
 ) -> Iterator[ValidationFinding]:
-    """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is
-    said, rather than the answer late.
+    """Yield findings about examples and defaults.
+
+    The time is bounded: a finding says so if a huge document has unchecked examples left.
     """
-    checker = _Checker(document, _flagged(document, index))
+    checker = _ExampleChecker(document, _list_flagged_names(document, index))
     deadline = time.monotonic() + seconds
 
     def tasks() -> Iterator[Iterator[ValidationFinding]]:
         return chain(
             (
-                _schema_values(node, checker, document)
+                _check_schema_values(node, checker, document)
                 for node in index.schemas
-                if not _SHOWN_IN.isdisjoint(node.schema)
+                if not _VALUE_KEYWORDS.isdisjoint(node.schema)
             ),
             (
-                _holder_values(node, checker, resolver)
+                _check_holder_values(node, checker, resolver)
                 for node in (*index.parameters, *index.headers, *index.media_types)
             ),
         )
 
-    for (
-        task
-    ) in tasks():  # which schemas are needed: compiled together, what they share is compiled once
+    # The first pass collects the schemas: compiled together, shared parts are compiled once.
+    for task in tasks():
         deque(task, maxlen=0)
     checker.collecting = False
     for task in tasks():
@@ -87,34 +86,34 @@ def check_examples(
             yield make_finding(
                 "examples-unchecked",
                 "",
-                f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.",
+                f"Not all examples and defaults were checked within {seconds:.0f} seconds.",
             )
             return
         yield from task
 
 
-def _schema_values(
-    node: SchemaNode, checker: _Checker, document: ApiDocument
+def _check_schema_values(
+    node: SchemaNode, checker: _ExampleChecker, document: ApiDocument
 ) -> Iterator[ValidationFinding]:
     schema, here = node.schema, node.place.pointer
     if "default" in schema:
-        yield from _judged(
+        yield from _check_value(
             checker, schema, schema["default"], "default-mismatch", f"{here}/default", "default"
         )
     if "example" in schema:
-        yield from _judged(
+        yield from _check_value(
             checker, schema, schema["example"], "example-mismatch", f"{here}/example", "example"
         )
     values = schema.get("examples")
     if isinstance(values, list) and document.family.json_schema:
         for position, value in enumerate(values):
-            yield from _judged(
+            yield from _check_value(
                 checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example"
             )
 
 
-def _judged(
-    checker: _Checker,
+def _check_value(
+    checker: _ExampleChecker,
     schema: JsonObject,
     value: Json,
     rule: str,
@@ -125,19 +124,19 @@ def _judged(
     problem = checker.problem(schema, value, hides)
     if problem is not None:
         yield make_finding(
-            rule, where, f"The {what} {_shown(value)} does not match its schema{problem}."
+            rule, where, f"The {what} {_describe_value(value)} does not match its schema{problem}."
         )
 
 
-def _holder_values(
-    node: ObjectNode, checker: _Checker, resolver: ReferenceResolver
+def _check_holder_values(
+    node: ObjectNode, checker: _ExampleChecker, resolver: ReferenceResolver
 ) -> Iterator[ValidationFinding]:
     schema = node.value.get("schema")
     if not isinstance(schema, dict) or not _is_json(node):
         return
-    here, hides = node.place.pointer, _hidden_at(node)
+    here, hides = node.place.pointer, _find_hidden_flags(node)
     if "example" in node.value:
-        yield from _judged(
+        yield from _check_value(
             checker,
             schema,
             node.value["example"],
@@ -161,9 +160,9 @@ def _holder_values(
                 )
 
 
-def _hidden_at(node: ObjectNode) -> Hides:
-    """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself
-    may be used in either.
+def _find_hidden_flags(node: ObjectNode) -> Hides:
+    """Return the flags whose properties may be absent: requests need no readOnly ones,
+    responses no writeOnly ones; a media type by itself may be used in either.
     """
     place: NodePlace | None = node.place
     while place is not None:
@@ -174,14 +173,14 @@ def _hidden_at(node: ObjectNode) -> Hides:
 
 
 def _is_json(node: ObjectNode) -> bool:
-    """A media type other than JSON may show its examples as the text that is sent."""
+    """Tell whether examples are JSON; those of other media types may be the text that is sent."""
     return "/" not in node.name or "json" in node.name.lower()
 
 
-class _Checker:
-    """Compiles each schema once, all of them together where that works.
+class _ExampleChecker:
+    """Compiles each schema once, all of them together if possible.
 
-    Those that do not compile are left to the other rules.
+    Schemas that do not compile are left to the other rules.
     """
 
     def __init__(self, document: ApiDocument, flagged: set[str]) -> None:
@@ -189,39 +188,41 @@ class _Checker:
         self.flagged = flagged  # the names of readOnly and writeOnly properties
         self.collecting = True
         self.needed: dict[int | str, JsonObject] = {}
-        self.together: dict[Hides, Any] = {}
-        self.compiled: dict[tuple[int | str, Hides], Any] = {}
-        self.registries: dict[Hides, Any] = {}
+        self.together: dict[Hides, jsonschema_rs.Validator | None] = {}
+        self.compiled: dict[tuple[int | str, Hides], jsonschema_rs.Validator | None] = {}
+        self.registries: dict[Hides, jsonschema_rs.Registry | None] = {}
 
     def problem(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
-        """How a value deviates from a schema; None where it fits, or where nobody can tell.
+        """Describe how a value deviates from a schema; None if it is valid or undecidable.
 
-        A value with all that is required is fine, and so is one without the properties that need
-        not be there.
+        A value may have all required properties, or lack those that are hidden.
         """
-        if not _KEYWORDS & schema.keys() or _quick(schema, value):
+        if not _KEYWORDS & schema.keys() or _is_plainly_valid(schema, value):
             return None
         if self.collecting:
-            self.needed[_key(schema)] = schema
+            self.needed[_get_key(schema)] = schema
             return None
         errors, skipped = self._deviations(schema, value, frozenset())
-        if errors and self.flagged and all(map(self._may_ease, errors)):
+        if errors and self.flagged and all(map(self._may_be_hidden, errors)):
             errors, skipped = self._deviations(schema, value, hides)
-        return _told(errors[0], skipped) if errors else None
+        return _describe_problem(errors[0], skipped) if errors else None
 
-    def _may_ease(self, error: Any) -> bool:
-        """Whether asking for fewer properties may cure it."""
+    def _may_be_hidden(self, error: jsonschema_rs.ValidationError) -> bool:
+        """Tell whether requiring fewer properties may remove the error."""
         keyword = error.schema_path[-1]
+        kind: Json = error.kind  # its attributes depend on the keyword
         if keyword in ("anyOf", "oneOf"):
-            return any(branch and all(map(self._may_ease, branch)) for branch in error.kind.context)
-        return keyword == "required" and error.kind.property in self.flagged
+            return any(branch and all(map(self._may_be_hidden, branch)) for branch in kind.context)
+        return keyword == "required" and kind.property in self.flagged
 
-    def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> tuple[list[Any], int]:
-        """The first errors, and how many steps of their paths lead to the value."""
-        key = _key(schema)
-        validator, skipped = self._all(hides), 1
+    def _deviations(
+        self, schema: JsonObject, value: Json, hides: Hides
+    ) -> tuple[list[jsonschema_rs.ValidationError], int]:
+        """Return the first errors, and how many steps of their paths lead to the value."""
+        key = _get_key(schema)
+        validator, skipped = self._compile_all(hides), 1
         if validator is None:
-            validator, skipped = self._validator(schema, hides), 0
+            validator, skipped = self._compile_one(schema, hides), 0
             if validator is None:
                 return [], 0
         instance = {str(key): value} if skipped else value
@@ -234,30 +235,27 @@ class _Checker:
         except (ValueError, jsonschema_rs.ValidationError, OverflowError):
             return [], skipped
 
-    def _all(self, hides: Hides) -> Any:
-        """A validator of objects whose fields are named after the schemas that hold for them;
-        None where one does not compile.
-        """
+    def _compile_all(self, hides: Hides) -> jsonschema_rs.Validator | None:
+        """Return a validator of objects with a field per schema; None if one does not compile."""
         if hides not in self.together:
             self.together[hides] = self._compile(
                 {str(key): schema for key, schema in self.needed.items()}, hides, fields=True
             )
         return self.together[hides]
 
-    def _validator(self, schema: JsonObject, hides: Hides) -> Any:
-        """A validator for the schema; None where it does not compile.
-
-        Schemas that only refer share one.
-        """
-        key = (_key(schema), hides)
+    def _compile_one(self, schema: JsonObject, hides: Hides) -> jsonschema_rs.Validator | None:
+        """Return a validator for a schema, or None if it does not compile."""
+        key = (_get_key(schema), hides)
         if key not in self.compiled:
             self.compiled[key] = self._compile(schema, hides)
         return self.compiled[key]
 
-    def _compile(self, schema: JsonObject, hides: Hides, fields: bool = False) -> Any:
+    def _compile(
+        self, schema: JsonObject, hides: Hides, fields: bool = False
+    ) -> jsonschema_rs.Validator | None:
         try:
             if hides not in self.registries:
-                self.registries[hides] = None  # should it fail, it is not tried again
+                self.registries[hides] = None  # if it fails, it is not tried again
                 self.registries[hides] = jsonschema_rs.Registry(
                     [(ROOT_URI, convert_definitions(self.document, hides))]
                 )
@@ -266,8 +264,8 @@ class _Checker:
             if fields:
                 converted: Json = {
                     "properties": {
-                        name: to_json_schema(self.document, one, hides)
-                        for name, one in schema.items()
+                        name: to_json_schema(self.document, value, hides)
+                        for name, value in schema.items()
                     }
                 }
             else:
@@ -288,10 +286,8 @@ class _Checker:
             return None
 
 
-def _flagged(document: ApiDocument, index: DocumentIndex) -> set[str]:
-    """The names of properties that are readOnly or writeOnly, by themselves or by what they
-    refer to.
-    """
+def _list_flagged_names(document: ApiDocument, index: DocumentIndex) -> set[str]:
+    """Return the names of properties that are readOnly or writeOnly, also by reference."""
     nodes = [
         node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema
     ]
@@ -309,27 +305,25 @@ def _flagged(document: ApiDocument, index: DocumentIndex) -> set[str]:
     )
 
 
-def _key(schema: JsonObject) -> int | str:
-    """Schemas that only refer to the same are one."""
+def _get_key(schema: JsonObject) -> int | str:
+    """Return a key for a schema; schemas that only refer to the same target share it."""
     ref = schema.get("$ref")
     return ref if len(schema) == 1 and isinstance(ref, str) else id(schema)
 
 
-def _told(error: Any, skipped: int) -> str:
+def _describe_problem(error: jsonschema_rs.ValidationError, skipped: int) -> str:
     where = "".join(f"/{escape_token(str(step))}" for step in error.instance_path[skipped:])
     message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
     return f": {where + ' ' if where else ''}{message}"
 
 
-def _quick(schema: JsonObject, value: Json) -> bool:
-    """Whether a value fits by the plain rules that most documents have by the thousand; if not,
-    a validator must decide.
-    """
+def _is_plainly_valid(schema: JsonObject, value: Json) -> bool:
+    """Tell whether a value is valid by its plain type; if not, a validator must decide."""
     kind = schema.get("type")
     if (
         not isinstance(kind, str)
         or kind in ("object", "array")
-        or schema.keys() - _PLAIN
+        or schema.keys() - _PLAIN_KEYWORDS
         or value is None
     ):
         return False
@@ -349,7 +343,7 @@ def _quick(schema: JsonObject, value: Json) -> bool:
     return kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_PLAIN = frozenset(
+_PLAIN_KEYWORDS = frozenset(
     {
         "type",
         "enum",
@@ -365,9 +359,9 @@ _PLAIN = frozenset(
         "deprecated",
     }
 )
-_NOTHING: Any = object()
+_NOTHING: Json = object()
 
 
-def _shown(value: Json) -> str:
+def _describe_value(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

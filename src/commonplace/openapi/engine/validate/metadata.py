@@ -110,12 +110,12 @@ def _check_tags(context: RuleContext) -> Iterator[ValidationFinding]:
             parent, steps = declared[name], 0
             while isinstance(parent, str) and parent in declared and steps <= len(declared):
                 parent, steps = declared[parent], steps + 1
-            # What is no string is wrong by the official schema, which says so.
+            # The official schema reports parents that are not strings.
             if isinstance(parent, str) and (steps > len(declared) or parent not in declared):
                 yield make_finding(
                     "tag-parent",
                     f"/tags/{position}",
-                    f"The parent of the tag {name!r} is not declared, or is itself.",
+                    f"The parent of the tag {name!r} is not declared or leads back to the tag.",
                 )
     for node in context.index.operations:
         used = node.value.get("tags")
@@ -129,7 +129,7 @@ def _check_tags(context: RuleContext) -> Iterator[ValidationFinding]:
 
 
 def _check_addresses(context: RuleContext) -> Iterator[ValidationFinding]:
-    """E-mail addresses and URLs, which the specification wants to have the form of such."""
+    """Check the form of e-mail addresses and URLs."""
     info = as_object(context.document.data.get("info"))
     email = as_object(info.get("contact")).get("email")
     if isinstance(email, str) and not _EMAIL.fullmatch(email):
@@ -166,7 +166,7 @@ def _check_addresses(context: RuleContext) -> Iterator[ValidationFinding]:
         for name in _URL_FIELDS & value.keys():
             url = value[name]
             if isinstance(url, str) and _NO_URL.search(url):
-                # Nothing at all is a relative reference: it leads to the document itself.
+                # An empty URL is a relative reference to the document itself.
                 yield make_finding(
                     "url",
                     f"{where}/{name}",

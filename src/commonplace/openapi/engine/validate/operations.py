@@ -1,4 +1,4 @@
-"""Rules about operations, their parameters together, and links."""
+"""Rules about operations and their lists of parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_operations(context: RuleContext) -> Iterator[ValidationFinding]:
 
 
 def _check_operation_ids(context: RuleContext) -> Iterator[ValidationFinding]:
-    seen: dict[str, ObjectNode] = {}
+    known: dict[str, ObjectNode] = {}
     for node in context.index.operations:
         name = node.value.get("operationId")
         if not isinstance(name, str):
@@ -36,13 +36,13 @@ def _check_operation_ids(context: RuleContext) -> Iterator[ValidationFinding]:
                     f"{label_operation(node)} has no operationId.",
                 )
             continue
-        first = seen.setdefault(name, node)
+        first = known.setdefault(name, node)
         if first.value is not node.value:  # one path item that several paths use is written once
             where = f"{node.place.pointer}/operationId"
             yield make_finding(
                 "operation-id-duplicate",
                 where,
-                f"The operationId {name!r} is used before, by {label_operation(first)}.",
+                f"The operationId {name!r} is already used by {label_operation(first)}.",
             )
 
 
@@ -84,17 +84,17 @@ def _check_operation(context: RuleContext, node: ObjectNode) -> Iterator[Validat
 def check_parameter_list(
     context: RuleContext, values: Json, place: NodePlace
 ) -> Iterator[ValidationFinding]:
-    seen: dict[tuple[str, str], int] = {}
+    known: dict[tuple[str, str], int] = {}
     kinds: list[str] = []
     for (name, location), position in context.list_parameters(values):
         key = (name.lower() if location == "header" else name, location)
-        if key in seen:
+        if key in known:
             yield make_finding(
                 "parameter-duplicate",
                 f"{place.pointer}/{position}",
                 f"The {location} parameter {name!r} is listed twice.",
             )
-        seen[key] = position
+        known[key] = position
         kinds.append(location)
     if context.document.family is Family.V32:
         count = kinds.count("querystring")
@@ -102,12 +102,12 @@ def check_parameter_list(
             yield make_finding(
                 "parameter-querystring",
                 place,
-                "querystring parameters stand alone: one, and no query parameter beside it.",
+                "A querystring parameter must be the only one, without query parameters beside it.",
             )
 
 
 def _check_querystring(context: RuleContext, node: ObjectNode) -> Iterator[ValidationFinding]:
-    """querystring of the path item beside query of the operation, or the reverse."""
+    """Check for `querystring` on the path item and `query` on the operation, or the reverse."""
     if node.place.parent is None:
         return
     item = context.path_items.get(id(node.place.parent))
@@ -120,7 +120,9 @@ def _check_querystring(context: RuleContext, node: ObjectNode) -> Iterator[Valid
     if ("querystring" in shared and own & {"query", "querystring"}) or (
         "querystring" in own and "query" in shared
     ):
-        message = "querystring parameters stand alone: one, and no query parameter beside it."
+        message = (
+            "A querystring parameter must be the only one, without query parameters beside it."
+        )
         yield make_finding("parameter-querystring", f"{node.place.pointer}/parameters", message)
 
 
@@ -143,7 +145,7 @@ def _check_body_parameters(context: RuleContext, node: ObjectNode) -> Iterator[V
     if (
         isinstance(consumed, list)
         and consumed
-        and _FORM_TYPES.isdisjoint(str(one).partition(";")[0].strip() for one in consumed)
+        and _FORM_TYPES.isdisjoint(str(media).partition(";")[0].strip() for media in consumed)
     ):
         for position, value in enumerate(values if isinstance(values, list) else ()):
             target = context.resolver.try_follow(value)

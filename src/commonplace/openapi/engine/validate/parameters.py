@@ -39,7 +39,7 @@ def _check_parameter(context: RuleContext, node: ObjectNode) -> Iterator[Validat
         return
     location, name = value.get("in"), value.get("name")
     if location == "path" and value.get("required") is not True:
-        # A component that nothing uses breaks nothing.
+        # An unused component does no harm.
         severity = (
             Severity.WARNING
             if node.scope.component and f"#{node.place.pointer}" not in context.references
@@ -92,7 +92,7 @@ def _check_header(context: RuleContext, node: ObjectNode) -> Iterator[Validation
 
 
 def _check_items(context: RuleContext, node: ObjectNode) -> Iterator[ValidationFinding]:
-    """2.0 wants items where the type is array, at every level of a parameter or header."""
+    """Check that arrays of 2.0 have items, at every level of a parameter or header."""
     value: Json = node.value
     where = node.place.pointer
     while isinstance(value, dict) and value.get("type") == "array":
@@ -151,7 +151,7 @@ def _check_links(context: RuleContext) -> Iterator[ValidationFinding]:
             and ref.startswith("#")
             and context.resolver.try_follow({"$ref": ref}) == {"$ref": ref}
         ):
-            yield make_finding("link-operation", node.place, f"No operation is at {ref}.")
+            yield make_finding("link-operation", node.place, f"There is no operation at {ref}.")
         if context.document.family is Family.V30 and not node.value.keys() & {
             "$ref",
             "operationId",

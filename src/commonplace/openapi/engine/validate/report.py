@@ -1,4 +1,4 @@
-"""Validation: the official schema, then the rules it cannot express.
+"""Validation of a document: the official schema, then the rules it cannot express.
 
 Findings are computed once per document.
 """
@@ -36,6 +36,8 @@ _IGNORE_BYTES = IGNORE_FIELD.encode()
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
+    """The findings of a validation, by severity, and how many were suppressed."""
+
     errors: Sequence[ValidationFinding]
     warnings: Sequence[ValidationFinding]
     suppressed: int = 0
@@ -52,7 +54,7 @@ def validate(
     strict: bool = False,
     ignore: Sequence[str] = (),
 ) -> ValidationReport:
-    """Everything that is wrong with a document.
+    """Return everything that is wrong with a document.
 
     `strict` adds rules beyond the specification and turns every warning into an error.
     """
@@ -83,15 +85,13 @@ STRICT_ERRORS = frozenset(
         "required-undefined",
     }
 )
-"""Warnings that strict mode counts as errors: the document contradicts itself, even if the
-specification lets it.
-"""
+"""Warnings that strict mode counts as errors, because the document contradicts itself."""
 
 
 def add_lines(
     document: ApiDocument, findings: Sequence[ValidationFinding]
 ) -> list[ValidationFinding]:
-    """The same findings with the line of each in the source, where it is there."""
+    """Return the findings with their lines in the source; those of other files have none."""
     wanted = {
         finding.pointer for finding in findings if finding.line is None and not finding.elsewhere
     }
@@ -107,18 +107,18 @@ def add_lines(
 def _all_findings(
     document: ApiDocument, resolver: ReferenceResolver, strict: bool
 ) -> Sequence[ValidationFinding]:
-    """Remembered with the document, unless other files had a say in them."""
+    """Return all findings; cached with the document unless they depend on other files."""
     key = "strict findings" if strict else "findings"
     known: Sequence[ValidationFinding] | None = document.derived.get(key)
     if known is None:
         with gc_paused(freeze=document.kept):
-            known = _deduplicated(list(islice(_compute(document, resolver, strict), MAX_FINDINGS)))
+            known = _deduplicate(list(islice(_run_rules(document, resolver, strict), MAX_FINDINGS)))
         if document.derived.get("resolver") is resolver:
             document.derived[key] = known
     return known
 
 
-def _compute(
+def _run_rules(
     document: ApiDocument, resolver: ReferenceResolver, strict: bool
 ) -> Iterator[ValidationFinding]:
     for duplicate in find_duplicate_keys(document):
@@ -146,10 +146,8 @@ def _compute(
     yield from check_examples(document, index, resolver)
 
 
-def _deduplicated(findings: list[ValidationFinding]) -> list[ValidationFinding]:
-    """A rule that names the trouble replaces the official schema's general verdict on the same
-    place.
-    """
+def _deduplicate(findings: list[ValidationFinding]) -> list[ValidationFinding]:
+    """Drop repeated findings, and general ones where a specific rule reports the same place."""
     precise = [
         finding.pointer
         for finding in findings
@@ -160,33 +158,29 @@ def _deduplicated(findings: list[ValidationFinding]) -> list[ValidationFinding]:
         while pointer:
             pointer = pointer.rpartition("/")[0]
             covered.add(pointer)
-    said = {(finding.rule.id, finding.pointer) for finding in findings}
-    named = {
-        rule: {pointer.rpartition("/")[0] for other, pointer in said if other == rule}
+    reported = {(finding.rule.id, finding.pointer) for finding in findings}
+    parents = {
+        rule: {pointer.rpartition("/")[0] for other, pointer in reported if other == rule}
         for rule in ("component-name", "tag-duplicate")
     }
-    seen: set[tuple[str, str, str]] = set()
-    kept = []
+
+    def is_explained(finding: ValidationFinding) -> bool:
+        name, pointer, message = finding.rule.id, finding.pointer, finding.message
+        if name == "wrong-value":
+            return (
+                ("wrong-type", pointer) in reported
+                or (pointer in parents["component-name"] and "key of the wrong form" in message)
+                or (pointer in parents["tag-duplicate"] and pointer == "/tags")
+            )
+        if name == "missing-field":
+            return ("path-parameter-optional", pointer) in reported and "'required'" in message
+        return name in _GENERAL and pointer in covered
+
+    unique: dict[tuple[str, str, str], ValidationFinding] = {}
     for finding in findings:
-        name, pointer = finding.rule.id, finding.pointer
-        key = (name, pointer, finding.message)
-        if key in seen or (name in _GENERAL and pointer in covered):
-            continue
-        if name == "wrong-value" and (
-            ("wrong-type", pointer) in said
-            or (pointer in named["component-name"] and "key of the wrong form" in finding.message)
-            or (pointer in named["tag-duplicate"] and pointer == "/tags")
-        ):
-            continue
-        if (
-            name == "missing-field"
-            and ("path-parameter-optional", pointer) in said
-            and "'required'" in finding.message
-        ):
-            continue
-        seen.add(key)
-        kept.append(finding)
-    return kept
+        if not is_explained(finding):
+            unique.setdefault((finding.rule.id, finding.pointer, finding.message), finding)
+    return list(unique.values())
 
 
 _GENERAL = frozenset({"wrong-structure"})
@@ -195,8 +189,9 @@ _GENERAL = frozenset({"wrong-structure"})
 def drop_suppressed(
     document: ApiDocument, findings: Sequence[ValidationFinding], ignore: Sequence[str]
 ) -> Iterator[ValidationFinding]:
-    """Drop what the caller or the document itself asked to ignore: `rule`, or
-    `rule:/pointer/pattern*`.
+    """Yield the findings that neither the caller nor the document asks to ignore.
+
+    An entry of `ignore` is `rule` or `rule:/pointer/pattern*`.
     """
     wanted = [entry.partition(":") for entry in ignore]
     marked = (
@@ -212,15 +207,15 @@ def drop_suppressed(
             for rule, _, pointer in wanted
         ):
             continue
-        if marked and finding.rule.id in _ignored_at(document, finding.pointer, cache):
+        if marked and finding.rule.id in _list_ignored_rules(document, finding.pointer, cache):
             continue
         yield finding
 
 
-def _ignored_at(
+def _list_ignored_rules(
     document: ApiDocument, pointer: str, cache: dict[str, frozenset[str]]
 ) -> frozenset[str]:
-    """The rules that this object, or one above it, asks to ignore."""
+    """Return the rules that an object, or one above it, asks to ignore."""
     known = cache.get(pointer)
     if known is None:
         value = lookup_pointer(document.data, pointer)
@@ -231,7 +226,7 @@ def _ignored_at(
             else frozenset()
         )
         above = (
-            _ignored_at(document, pointer.rpartition("/")[0], cache)
+            _list_ignored_rules(document, pointer.rpartition("/")[0], cache)
             if pointer
             else frozenset[str]()
         )
@@ -240,7 +235,7 @@ def _ignored_at(
 
 
 def rule_table() -> str:
-    """The reference page of the rules, in Markdown."""
+    """Return the table of the rules for the reference page, in Markdown."""
     rows = [
         f"| `{rule.id}` | {rule.severity.value}{' (strict)' if rule.strict else ''} | "
         f"{rule.meaning} | {rule.fix} |"

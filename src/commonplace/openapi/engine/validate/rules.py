@@ -1,6 +1,6 @@
-"""The rules of validation as data: id, severity, what each says and how to mend it.
+"""The rules of validation as data: id, severity, meaning and fix.
 
-The reference page is made from this table.
+The reference page is generated from this table.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
+    """The severity of a finding; errors make a document invalid."""
+
     ERROR = "error"
     WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """`strict` rules go beyond the specification and only run when asked for."""
+    """A rule; `strict` ones go beyond the specification and run only on request."""
 
     id: str
     severity: Severity
@@ -27,12 +29,14 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class ValidationFinding:
+    """A place of a document that breaks a rule."""
+
     rule: ValidationRule
     pointer: str
     message: str
     severity: Severity
     line: int | None = None
-    elsewhere: bool = False  # in another file, so that it has no line here
+    elsewhere: bool = False  # in another file, so it has no line here
 
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING

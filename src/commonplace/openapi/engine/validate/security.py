@@ -18,6 +18,7 @@ _WITHOUT_SCOPES = frozenset({"apiKey", "http", "basic"})
 
 
 def check_security(context: RuleContext) -> Iterator[ValidationFinding]:
+    """Check the security requirements of the document and its operations."""
     schemes = {
         node.name: context.resolver.try_follow(node.value)
         for node in context.index.security_schemes
@@ -42,7 +43,7 @@ def _check_requirement(
 ) -> Iterator[ValidationFinding]:
     if name not in schemes:
         if context.document.family is Family.V32 and re.search(r"[/#:.]", name):
-            return  # from 3.2 on a requirement may name a scheme by URI
+            return  # from 3.2 on a requirement may name a scheme by its URI
         severity = Severity.WARNING if context.partial else None
         yield make_finding(
             "security-undefined", where, f"No security scheme is called {name!r}.", severity
@@ -58,10 +59,10 @@ def _check_requirement(
         yield make_finding(
             "security-scope",
             where,
-            f"{name!r} is no OAuth scheme: until 3.1 it takes no scopes.",
+            f"{name!r} is not an OAuth scheme: before 3.1 it takes no scopes.",
         )
     if isinstance(scheme, dict) and scheme.get("type") == "oauth2" and isinstance(scopes, list):
-        known = _scopes(scheme)
+        known = _list_scopes(scheme)
         for scope in scopes:
             if isinstance(scope, str) and scope not in known:
                 yield make_finding(
@@ -71,7 +72,7 @@ def _check_requirement(
                 )
 
 
-def _scopes(scheme: JsonObject) -> set[str]:
+def _list_scopes(scheme: JsonObject) -> set[str]:
     flows = scheme.get("flows")
     tables = (
         [flow.get("scopes") for flow in flows.values() if isinstance(flow, dict)]

@@ -21,7 +21,7 @@ NULL_SCHEMA: JsonObject = {"type": "null"}
 
 
 def allow_null(view: SchemaView) -> None:
-    """Let null through every rule of a view."""
+    """Make every constraint of a view accept null."""
     if view.types is not None:
         view.types |= {"null"}
     if view.enum is not None and None not in view.enum:
@@ -33,7 +33,7 @@ def allow_null(view: SchemaView) -> None:
 
 
 def conjoin(view: SchemaView, other: SchemaView) -> None:
-    """Add another part's constraints: both must hold."""
+    """Add the constraints of another view: both must hold."""
     if other.types is not None:
         view.types = (
             other.types if view.types is None else _intersect_types(view.types, other.types)
@@ -83,25 +83,23 @@ def conjoin(view: SchemaView, other: SchemaView) -> None:
 
 
 def _join_sites(first: SchemaSite, second: SchemaSite) -> SchemaSite:
-    """What two parts of an allOf say about the same place, each thing once."""
-    said = [first, *first.also]
-    names = {_identify(part) for part in said}
+    """Combine what two parts of an allOf say about the same place, without repetition."""
+    parts = [first, *first.also]
+    known = {_identify(part) for part in parts}
     for part in (second._replace(also=()), *second.also):
         name = _identify(part)
-        if name in names or part.schema in (True, {}):
+        if name in known or part.schema in (True, {}):
             continue
-        names.add(name)
+        known.add(name)
         if isinstance(name[0], str) or all(
-            (part.schema, part.base) != (other.schema, other.base) for other in said
+            (part.schema, part.base) != (other.schema, other.base) for other in parts
         ):
-            said.append(part)
-    return first if len(said) == 1 + len(first.also) else first._replace(also=tuple(said[1:]))
+            parts.append(part)
+    return first if len(parts) == 1 + len(first.also) else first._replace(also=tuple(parts[1:]))
 
 
 def _identify(site: SchemaSite) -> tuple[str | int, str]:
-    """A reference by where it leads, which tells it from all others; anything else by the object
-    that it is.
-    """
+    """Identify a reference by its target, anything else by the object itself."""
     schema = site.schema
     if isinstance(schema, dict) and len(schema) == 1 and isinstance(ref := schema.get("$ref"), str):
         return ref, site.base
@@ -109,7 +107,7 @@ def _identify(site: SchemaSite) -> tuple[str | int, str]:
 
 
 def normalize_view(view: SchemaView) -> None:
-    """Drop what cannot matter, so that equal meanings look equal."""
+    """Drop constraints without effect, so that equal meanings become equal views."""
     if view.types is not None and "number" in view.types:
         view.types -= {"integer"}
     if view.types is not None and view.types <= {"integer", "null"}:

@@ -1,4 +1,4 @@
-"""What comparison looks at: a schema in its place, and all that it says put together."""
+"""Schemas as they are compared: a schema in its place, and the view of its constraints."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SchemaIdentity = tuple[tuple[int, str], ...]
 
 
 class SchemaSite(NamedTuple):
-    """A schema and where it is; `base` is the file ('' for the document itself).
+    """A schema and its position; `base` is the file ('' for the document itself).
 
-    `also`: what other parts of an allOf say about the same property.
+    `also` holds what other parts of an allOf say about the same property.
     """
 
     schema: Json
@@ -25,15 +25,14 @@ class SchemaSite(NamedTuple):
 
     @property
     def identity(self) -> SchemaIdentity:
-        """What tells it from other sites as long as the document lives, the other parts of an
-        allOf included.
-        """
+        """A key that is unique among the sites of a document while the document is alive."""
         return (
             (id(self.schema), self.pointer),
             *((id(other.schema), other.pointer) for other in self.also),
         )
 
     def at(self, *steps: str | int) -> str:
+        """Return the pointer of something inside the schema."""
         return self.pointer + "".join("/" + escape_token(str(step)) for step in steps)
 
 
@@ -51,14 +50,11 @@ class SchemaView:
     site: SchemaSite
     types: frozenset[str] | None = None  # None: any
     enum: list[Json] | None = None
-    lower: dict[str, tuple[float, bool]] = field(
-        default_factory=dict
-    )  # keyword group -> (value, exclusive); larger is stricter
+    # Keyword group -> (value, exclusive); a larger lower bound is stricter.
+    lower: dict[str, tuple[float, bool]] = field(default_factory=dict)
     upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
     properties: dict[str, SchemaSite] = field(default_factory=dict)
-    required: dict[str, str] = field(
-        default_factory=dict
-    )  # name -> pointer of the list that requires it
+    required: dict[str, str] = field(default_factory=dict)  # name -> pointer of the list
     closed: str | None = None  # pointer of additionalProperties: false
     additional: SchemaSite | None = None
     items: SchemaSite | None = None
@@ -68,9 +64,8 @@ class SchemaView:
     multiples: set[float] = field(default_factory=set)
     choices: list[SchemaChoice] = field(default_factory=list)
     discriminator: str | None = None
-    mapping: dict[str, str] = field(
-        default_factory=dict
-    )  # of the discriminator: value -> name of the schema, where they differ
+    # Of the discriminator: value -> name of the schema, where they differ.
+    mapping: dict[str, str] = field(default_factory=dict)
     undecided: dict[str, Json] = field(default_factory=dict)
     default: Json = None
     has_default: bool = False
@@ -81,6 +76,7 @@ class SchemaView:
     nothing: bool = False  # the schema `false`
 
     def allows(self, kind: str) -> bool:
+        """Tell whether values of a type may be valid."""
         return (
             self.types is None
             or kind in self.types
@@ -89,12 +85,12 @@ class SchemaView:
 
     @property
     def empty(self) -> bool:
-        """Nothing fits: the schema `false`, or an allOf whose parts exclude each other."""
+        """True if no value is valid: the schema `false`, or parts that exclude each other."""
         return self.nothing or (self.types is not None and not self.types)
 
     @property
     def only_a_choice(self) -> bool:
-        """One oneOf or anyOf and no rule beside it."""
+        """True if there is one oneOf or anyOf and no other constraint."""
         return (
             len(self.choices) == 1
             and self.types is None
@@ -104,6 +100,7 @@ class SchemaView:
 
     @property
     def only_types(self) -> bool:
+        """True if nothing but types is constrained."""
         return self.enum is None and not self.choices and not self._other_rules
 
     @property

@@ -1,4 +1,4 @@
-"""The keywords of one schema, read into a view; versions are made alike."""
+"""Reading of the keywords of one schema into a view, alike for all versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNDECIDED = (
     "contentMediaType",
     "contentSchema",
 )
-"""Keywords whose effect is not decided: a difference is a warning."""
+"""Keywords whose effect is not analysed: a difference is a warning."""
 
 
 _SIZES = ("minLength", "minItems", "minProperties")
@@ -57,7 +57,7 @@ def _read_types(schema: JsonObject) -> frozenset[str] | None:
 
 
 def _read_content(view: SchemaView, schema: JsonObject) -> None:
-    """What 3.0 calls the formats byte and binary, as 2.0 and 3.1 write them."""
+    """Read what 2.0 and 3.1 write for the formats `byte` and `binary` of 3.0."""
     encoding, media = schema.get("contentEncoding"), schema.get("contentMediaType")
     if encoding == "base64" and media is None:
         view.formats.add("byte")
@@ -68,9 +68,7 @@ def _read_content(view: SchemaView, schema: JsonObject) -> None:
 
 
 def _read_mapping(mapping: Json) -> dict[str, str]:
-    """By name of the schema, whether it is written as a name or as a reference; without what
-    holds anyway, a name for itself.
-    """
+    """Return a discriminator's mapping by schema name, without entries that are implied."""
     entries = mapping.items() if isinstance(mapping, dict) else ()
     named = {
         value: unescape_token(decode_pointer(target).rpartition("/")[2])

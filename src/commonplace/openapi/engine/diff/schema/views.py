@@ -1,7 +1,4 @@
-"""Schemas as what they accept: references followed, allOf merged, versions made alike.
-
-What comparison looks at.
-"""
+"""Views of schemas: references followed, allOf merged, versions made alike."""
 
 from __future__ import annotations
 
@@ -34,39 +31,38 @@ from commonplace.openapi.engine.pointers import decode_pointer, escape_token
 from commonplace.openapi.errors import SPEC_TOO_LARGE
 from commonplace.openapi.model import ApiDocument
 
-_MAX_WAITING = 64
-# parts of allOf that meet for one property, squared: seconds. 13 MB of a real description make
-# 10,000
+_MAX_WAITING = 64  # nested references that are merged at once
+# Sum over all views of the square of their parts, which takes seconds. A real description of 13 MB
+# needs 10,000.
 MAX_PARTS = 2_000_000
 
 
 class SchemaViews:
-    """Views of one document, each computed once."""
+    """The views of one document, each computed once."""
 
     def __init__(self, document: ApiDocument, resolver: ReferenceResolver) -> None:
         self.document = document
         self.resolver = resolver
         self._known: dict[SchemaIdentity, SchemaView] = {}
-        self._targets = _Targets(self)
-        self._met = 0
-        self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
+        self._targets = _MergedTargets(self)
+        self._cost = 0
+        self._alive: list[Json] = []  # keeps generated schemas alive, so that their ids stay unique
 
     def keep(self, schema: JsonObject) -> JsonObject:
+        """Keep a generated schema alive as long as the views; return it."""
         self._alive.append(schema)
         return schema
 
     def reference(self, site: SchemaSite) -> SchemaSite | None:
-        """The target of a schema that is nothing but a reference; None where it is more, or
-        broken.
-        """
+        """Return the target of a schema that is only a reference; None if it is more, or broken."""
         schema = site.schema
         if site.also or not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return None
         if self.document.family.json_schema and schema.keys() - _ANNOTATIONS - {"$ref"}:
             return None
-        return self._target(schema["$ref"], site.base)
+        return self._resolve(schema["$ref"], site.base)
 
-    def _target(self, ref: str, base: str) -> SchemaSite | None:
+    def _resolve(self, ref: str, base: str) -> SchemaSite | None:
         try:
             target = self.resolver.resolve(ref, base)
         except CommonplaceError:
@@ -81,7 +77,7 @@ class SchemaViews:
         )
 
     def hidden(self, site: SchemaSite, sent: bool) -> bool:
-        """Whether a property is left out of what is sent (readOnly) or received (writeOnly)."""
+        """Tell whether a property is absent from what is sent (readOnly) or received (writeOnly)."""
         if any(self.hidden(other, sent) for other in site.also):
             return True
         flag = "readOnly" if sent else "writeOnly"
@@ -98,11 +94,12 @@ class SchemaViews:
         return getattr(self.view(site), "read_only" if sent else "write_only") is True
 
     def view(self, site: SchemaSite) -> SchemaView:
+        """Return the view of a schema."""
         key = site.identity
         known = self._known.get(key)
         if known is None:
             known = SchemaView(site)
-            self._count(len(key))
+            self._add_cost(len(key))
             for part in (site, *site.also):
                 self.merge(known, part)
             normalize_view(known)
@@ -110,12 +107,10 @@ class SchemaViews:
             self._alive.append(site.schema)
         return known
 
-    def _count(self, parts: int) -> None:
-        """Schemas that redefine each other's properties without end are many views of many parts
-        each.
-        """
-        self._met += parts * parts
-        if self._met > MAX_PARTS:
+    def _add_cost(self, parts: int) -> None:
+        """Refuse documents whose schemas redefine each other's properties without end."""
+        self._cost += parts * parts
+        if self._cost > MAX_PARTS:
             raise CommonplaceError(
                 SPEC_TOO_LARGE,
                 "The schemas of this document redefine each other's properties too often to be "
@@ -124,8 +119,9 @@ class SchemaViews:
             )
 
     def flatten_choice(self, view: SchemaView) -> SchemaView:
-        """A choice among plain types, or among values, as a schema that lists them; any other
-        view as it is.
+        """Turn a choice among types or values into a view that lists them.
+
+        Any other view is returned unchanged.
         """
         if not view.only_a_choice:
             return view
@@ -148,7 +144,7 @@ class SchemaViews:
         return replace(view, enum=values, types=frozenset(map(type_name, values)), choices=[])
 
     def merge(self, view: SchemaView, site: SchemaSite) -> None:
-        """Add what a schema says to a view."""
+        """Add the constraints of a schema to a view."""
         schema = site.schema
         if refuses_all(schema):
             view.nothing = True
@@ -156,9 +152,9 @@ class SchemaViews:
             return
         ref = schema.get("$ref")
         if isinstance(ref, str):
-            target = self._target(ref, site.base)
+            target = self._resolve(ref, site.base)
             if target is not None:
-                conjoin(view, self._targets.merged(target))
+                conjoin(view, self._targets.get(target))
             if not self.document.family.json_schema:
                 return
         parts = schema.get("allOf")
@@ -196,31 +192,28 @@ class SchemaViews:
                 sites = [
                     SchemaSite(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)
                 ]
-                self._choice(view, SchemaChoice(sites, keyword == "oneOf"))
+                self._add_choice(view, SchemaChoice(sites, keyword == "oneOf"))
 
-    def _choice(self, view: SchemaView, choice: SchemaChoice) -> None:
-        """A choice of one is no choice, and one of two that is only null makes the other
-        nullable.
-        """
+    def _add_choice(self, view: SchemaView, choice: SchemaChoice) -> None:
+        """Add a choice to a view; a choice between a schema and null is a nullable schema."""
         branches = choice.branches
-        solid = [branch for branch in branches if not only_null(branch.schema)]
-        if len(solid) != 1:
+        substantial = [branch for branch in branches if not only_null(branch.schema)]
+        if len(substantial) != 1:
             view.choices.append(choice)
             return
-        inner = SchemaView(solid[0])
-        self.merge(inner, solid[0])
+        inner = SchemaView(substantial[0])
+        self.merge(inner, substantial[0])
         if len(branches) > 1:
             allow_null(inner)
         conjoin(view, inner)
 
 
-class _Targets:
-    """What references lead to, merged once for each target however many parts of however many
-    allOf share it.
+class _MergedTargets:
+    """Merges the target of each reference once, however many parts share it.
 
-    Circular ones are found as strongly connected components (Tarjan): while one is being merged,
-    the references back to what is waiting for it add nothing, and in the end each member gets all
-    of what its head has, for in a conjunction all of them hold.
+    Cycles are found as strongly connected components (Tarjan). While one is merged, references
+    back into it add nothing; in the end each member gets the constraints of the head, because in
+    a conjunction all of them hold.
     """
 
     def __init__(self, views: SchemaViews) -> None:
@@ -228,9 +221,9 @@ class _Targets:
         self._done: dict[SchemaIdentity, SchemaView] = {}
         self._waiting: dict[SchemaIdentity, int] = {}
         self._partial: dict[SchemaIdentity, tuple[SchemaView, int]] = {}
-        self._low = 0  # the first of the waiting that what is being merged leads back to
+        self._low = 0  # lowest waiting position that the current target leads back to
 
-    def merged(self, target: SchemaSite) -> SchemaView:
+    def get(self, target: SchemaSite) -> SchemaView:
         key = target.identity
         if key in self._done:
             return self._done[key]
@@ -260,8 +253,7 @@ class _Targets:
                 self._done[member] = part
                 del self._partial[member]
         if not position:
-            # What was cut short is kept as far as it came: to begin again for each would take
-            # minutes.
+            # Keep incomplete views: starting again for each would take minutes.
             self._done |= {member: part for member, (part, _) in self._partial.items()}
             self._partial.clear()
             self._low = 0
@@ -283,7 +275,7 @@ _ANNOTATIONS = frozenset(
 
 
 def _types_overlap(kinds: list[frozenset[str] | None]) -> bool:
-    """Whether some value has two of the kinds."""
+    """Tell whether some value has two of the types."""
     names = [
         name
         for kind in kinds
