@@ -46,8 +46,9 @@ from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.engine.documents import document_key
 from commonplace.memory.model import EntryFilter, EntryType, Suggestion, SuggestionType
-from commonplace.memory.retrieval.hybrid import HybridIndex, summaries
+from commonplace.memory.retrieval.hybrid import HybridIndex
 from commonplace.memory.retrieval.lexical import LexicalIndex
+from commonplace.memory.retrieval.vectors import summaries
 from commonplace.memory.service import MemoryService
 from commonplace.memory.toolset import toolset
 from commonplace.search.model import Passage
@@ -186,8 +187,8 @@ async def plant(service: MemoryService, planted: Planted) -> None:
     assert isinstance(index, HybridIndex)
     entries = await service.store.everything(TENANT)
     passages = [Passage(document_key(entry), entry.text, entry.id) for entry in entries]
-    index._meaning.embed = planted.embed  # type: ignore[method-assign]
-    await asyncio.to_thread(index._vectors.synchronise_now, summaries(TENANT), "", passages)
+    index.embedder.embed = planted.embed  # type: ignore[method-assign]
+    await asyncio.to_thread(index.vectors.store.synchronise_now, summaries(TENANT), "", passages)
 
 
 async def added(service: MemoryService, texts: Sequence[tuple[str, str]], callers: int) -> float:

@@ -33,8 +33,9 @@ from commonplace.memory.engine.suggest import (
 )
 from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.model import WEAK_SCORE, Draft, Entry, EntryFilter, EntryType
-from commonplace.memory.retrieval.hybrid import HybridIndex, summaries
+from commonplace.memory.retrieval.hybrid import HybridIndex
 from commonplace.memory.retrieval.lexical import LexicalIndex
+from commonplace.memory.retrieval.vectors import summaries
 from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.search import search_result
 from commonplace.memory.tools.show import show_output
@@ -140,8 +141,8 @@ class Store:
             service = MemoryService(service.store, LexicalIndex(hybrid.postings))
         for query, text in queries.items():
             if by == "meaning":
-                near = hybrid._vectors.search(
-                    summaries(TENANT), hybrid._meaning.embed_query(text), max(DEPTHS)
+                near = hybrid.vectors.store.search(
+                    summaries(TENANT), hybrid.embedder.embed_query(text), max(DEPTHS)
                 ).cosines
                 found[query] = [
                     self.names[entry_id(key)] for key in sorted(near, key=lambda key: -near[key])

@@ -21,7 +21,8 @@ from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
 if TYPE_CHECKING:
-    from commonplace.memory.retrieval.hybrid import VectorStore
+    from commonplace.memory.retrieval.protocol import EntryIndex
+    from commonplace.memory.retrieval.vectors import VectorStore
     from commonplace.storage.postgres.database import PostgresDatabase
 
 DATABASE = "memory.db"
@@ -128,11 +129,11 @@ def open_memory(
 def _index(
     postings: EntryPostings,
     embedder: BackgroundEmbedder | None,
-    vectors: Callable[[CachedEmbedder], VectorStore],
+    open_vectors: Callable[[CachedEmbedder], VectorStore],
     model_missing: str | None,
-) -> LexicalIndex:
+) -> EntryIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)
-    from commonplace.memory.retrieval.hybrid import HybridIndex
+    from commonplace.memory.retrieval.hybrid import HybridIndex  # imports numpy
 
-    return HybridIndex(postings, embedder, vectors)
+    return HybridIndex(postings, embedder, open_vectors)

@@ -45,6 +45,11 @@ def key_type(key: str) -> str:
     return key.rpartition(_BREAK)[0].rpartition(_BREAK)[2]
 
 
+def admits(wanted: EntryFilter, key: str) -> bool:
+    """Say whether a filter admits the type in a key."""
+    return wanted.type is None or key_type(key) == wanted.type.value
+
+
 def key_prefix(wanted: EntryFilter) -> str:
     """What the keys of a filtered search begin with.
 

@@ -1,6 +1,4 @@
-"""The embedder as memory uses it: loaded in the background, never waited for, and each text
-embedded once.
-"""
+"""The embedder as memory uses it: loaded in the background, and each text embedded once."""
 
 from __future__ import annotations
 
@@ -15,15 +13,13 @@ from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError
 if TYPE_CHECKING:
     from commonplace.memory.retrieval.protocol import Vector
 
-CONTEXT_SHARE = 0.25  # of the query's vector, when the caller tells what the conversation is about
-REMEMBERED = 256
-RETRY_SECONDS = 30.0  # between two tries to load a model that failed
+CONTEXT_SHARE = 0.25  # of the query's vector, when the caller gives the conversation
+REMEMBERED_TEXTS = 256
+RETRY_SECONDS = 30.0  # between two attempts to load a model that failed
 
 
 class BackgroundEmbedder(Embedder, Protocol):
-    """An embedder that loads by itself when told to `warm`, and says how far it is: ready,
-    loading, idle, or failed.
-    """
+    """An embedder that loads in the background; its state is ready, loading, idle or failed."""
 
     @property
     def state(self) -> str: ...
@@ -32,9 +28,7 @@ class BackgroundEmbedder(Embedder, Protocol):
 
 
 class CachedEmbedder:
-    """An `Embedder` for the vector index that remembers what it embedded last, and whether it
-    can be asked at all.
-    """
+    """An `Embedder` that remembers the texts it embedded last."""
 
     def __init__(self, embedder: BackgroundEmbedder) -> None:
         self._embedder = embedder
@@ -55,15 +49,13 @@ class CachedEmbedder:
         return self._embedder.state
 
     def ready(self) -> bool:
-        """Whether it answers now; if not, it begins to load."""
+        """Say whether the model can be used now; if not, start loading it."""
         state = self._embedder.state
         if state == "ready":
             return True
         if not state.startswith("failed"):
             self._embedder.warm()
-        elif (
-            time.monotonic() >= self._retry_at
-        ):  # a broken model is not read again at every question
+        elif time.monotonic() >= self._retry_at:  # do not read a broken model at every query
             self._retry_at = time.monotonic() + RETRY_SECONDS
             self._embedder.warm()
         return False
@@ -78,7 +70,7 @@ class CachedEmbedder:
             known |= dict(zip(new, self._embedder.embed(new), strict=True))
             with self._guard:
                 self._recent.update((text, known[text]) for text in new)
-                while len(self._recent) > REMEMBERED:
+                while len(self._recent) > REMEMBERED_TEXTS:
                     self._recent.popitem(last=False)
         return (
             np.stack([known[text] for text in texts])
@@ -92,19 +84,14 @@ class CachedEmbedder:
     def legibility(self, text: str) -> float:
         return legibility(self._embedder, text)
 
-    def of_question(self, query: str, context: str) -> Vector | None:
-        """The question's meaning, leaning towards the conversation's; None where the model went
-        away.
-        """
+    def embed_question(self, query: str, context: str) -> Vector:
+        """Embed a query, shifted towards the conversation; raises EmbedderUnavailableError."""
         if not query.strip():
-            return None
-        try:
-            vector: Vector = self._embedder.embed_query(query)
-            if not context.strip():
-                return vector
-            about = self._embedder.embed_query(context)
-        except EmbedderUnavailableError:
-            return None
-        leaning: Vector = (1 - CONTEXT_SHARE) * vector + CONTEXT_SHARE * about
-        length = float((leaning * leaning).sum()) ** 0.5
-        return leaning / length if length else vector
+            raise EmbedderUnavailableError("the query is empty")
+        vector: Vector = self._embedder.embed_query(query)
+        if not context.strip():
+            return vector
+        about = self._embedder.embed_query(context)
+        shifted: Vector = (1 - CONTEXT_SHARE) * vector + CONTEXT_SHARE * about
+        length = float((shifted * shifted).sum()) ** 0.5
+        return shifted / length if length else vector

@@ -1,9 +1,9 @@
-"""Finds entries by their words: the shared engine's postings, asked the way entries need."""
+"""Find entries by their words."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -12,10 +12,10 @@ from commonplace.memory.engine.documents import (
     ENTRY_WEIGHTS,
     TEXT,
     WEIGHTS,
+    admits,
     document_key,
     entry_id,
     key_prefix,
-    key_type,
     partition,
 )
 from commonplace.memory.engine.terms import telling_terms
@@ -38,21 +38,21 @@ from commonplace.search.model import (
     Sharing,
     Terms,
 )
+from commonplace.search.retriever import ScoresKeys
 
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
-CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
-# candidates read at least, and so the most that `total` counts: it must not depend on the caller's
-# limit
+CONTEXT_SHARE = 0.3  # of the score, when the caller gives the conversation
+# Fewest candidates read, and so the most that `total` counts: independent of the caller's limit.
 POOL = 50
-WIDER = 8  # times as many, as often as a filter leaves too few of them
-SIMILAR_TERMS = 10  # the most telling ones: each costs a list to read, at every add
-SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
+WIDEN = 8  # times as many are read while a filter leaves too few
+SIMILAR_TERMS = 10  # each costs reading a posting list, at every add
+SIMILAR_MASS = 0.35  # of the weight of an entry's distinctive words that a candidate must share
 KNOWN_TERMS = 50_000
 
 
 class EntryPostings(LexicalStore, Protocol):
-    """A lexical store that also tells what documents share and hold."""
+    """A lexical store that also knows which terms documents share and contain."""
 
     async def sharing(
         self,
@@ -63,26 +63,74 @@ class EntryPostings(LexicalStore, Protocol):
         limit: int,
         weights: Mapping[str, float],
     ) -> Sharing:
-        """Documents that hold at least a share of what the terms weigh together (1 + idf each),
-        best first.
+        """Return documents with at least a share of the weight of the terms, best first.
+
+        A term weighs 1 + IDF.
         """
         ...
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
 
 
+class EntryWords:
+    """`LexicalQuery` against the words of a tenant's entries."""
+
+    def __init__(
+        self,
+        postings: EntryPostings,
+        tenant: Tenant,
+        terms: Sequence[str],
+        wanted: EntryFilter,
+        limit: int,
+        remember: Callable[[Tenant, Iterable[QueryTerm]], None],
+    ) -> None:
+        self._postings = postings
+        self._tenant = tenant
+        self._terms = terms
+        self._wanted = wanted
+        self._limit = limit
+        self._remember = remember
+
+    async def find(self) -> LexicalResult:
+        """Return the best entries that the filter admits."""
+        if not self._terms:
+            return LexicalResult()
+        size = self._limit
+        # A type without a project is filtered after the search: more are read until enough remain
+        # or there are no more.
+        while True:
+            result = await self._postings.search(
+                partition(self._tenant),
+                self._terms,
+                limit=size,
+                weights=WEIGHTS,
+                prefix=key_prefix(self._wanted),
+            )
+            matches = [match for match in result.matches if admits(self._wanted, match.key)]
+            if len(matches) >= self._limit or len(result.matches) < size:
+                break
+            size *= WIDEN
+        self._remember(self._tenant, result.terms)
+        return replace(result, matches=tuple(matches[: self._limit]))
+
+    async def score(self, keys: Sequence[str]) -> LexicalResult | None:
+        """Return the scores of given entries."""
+        if not self._terms or not isinstance(self._postings, ScoresKeys):
+            return None
+        return await self._postings.score_keys(
+            partition(self._tenant), self._terms, keys, weights=WEIGHTS
+        )
+
+
 class LexicalIndex:
-    """Words only: what there is while no model is installed.
+    """Searches words only, while no model is installed."""
 
-    `missing` says why there is none although one is configured.
-    """
-
-    def __init__(self, postings: EntryPostings, missing: str | None = None) -> None:
+    def __init__(self, postings: EntryPostings, model_missing: str | None = None) -> None:
+        """Take the reason why there is no model although one is configured."""
         self.postings = postings
-        self._missing = missing
-        self._holders: dict[
-            tuple[Tenant, str], int
-        ] = {}  # documents that hold a term, as last seen: chooses telling words
+        self._model_missing = model_missing
+        # How many documents contain a term, as last seen: chooses the distinctive words of a text.
+        self._document_counts: dict[tuple[Tenant, str], int] = {}
 
     @property
     def loading(self) -> bool:
@@ -92,10 +140,10 @@ class LexicalIndex:
         return False
 
     def require(self) -> None:
-        if self._missing is not None:
+        if self._model_missing is not None:
             raise failure(
                 MODEL_NOT_AVAILABLE,
-                f"There is no embedding model: {self._missing}",
+                f"There is no embedding model: {self._model_missing}",
                 hint="commonplace models install",
             )
         raise failure(
@@ -105,57 +153,52 @@ class LexicalIndex:
         )
 
     async def prepare(self, seconds: float) -> str:
-        return self._missing or "embeddings are switched off"
+        return self._model_missing or "embeddings are switched off"
 
     async def search(
-        self, tenant: Tenant, sought: SearchText, wanted: EntryFilter, limit: int
+        self, tenant: Tenant, text: SearchText, wanted: EntryFilter, limit: int
     ) -> IndexMatches:
-        size = max(limit, POOL)
-        words = await self.by_words(
-            tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size
-        )
-        matches = _by_share(words)
-        if sought.context.strip():
-            around = await self.by_words(
-                tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size
-            )
-            matches = _lean(matches, _by_share(around))
+        words = await self.query(tenant, text, wanted, max(limit, POOL)).find()
+        return await self.rank(tenant, text, wanted, limit, words)
+
+    def query(
+        self, tenant: Tenant, text: SearchText, wanted: EntryFilter, limit: int
+    ) -> EntryWords:
+        """Describe a search for the words of a query."""
+        return self._words(tenant, query_terms(text.query[:QUERY_CHARACTERS]), wanted, limit)
+
+    async def rank(
+        self,
+        tenant: Tenant,
+        text: SearchText,
+        wanted: EntryFilter,
+        limit: int,
+        words: LexicalResult,
+    ) -> IndexMatches:
+        """Rank what the words of a query found, favouring what fits the conversation."""
+        matches = _score_by_share(words)
+        if text.context.strip():
+            terms = self._distinctive_terms(tenant, text.context, CONTEXT_TERMS)
+            around = await self._words(tenant, terms, wanted, max(limit, POOL)).find()
+            matches = _favour(matches, _score_by_share(around))
         return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), False)
 
-    async def by_words(
+    def _words(
         self, tenant: Tenant, terms: Sequence[str], wanted: EntryFilter, limit: int
-    ) -> LexicalResult:
-        """The best entries that a filter admits, with the statistics that judge them."""
-        if not terms:
-            return LexicalResult()
-        size = limit
-        # a type without a project is sifted by key, after ranking: until there are enough, or no
-        # more
-        while True:
-            result = await self.postings.search(
-                partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted)
-            )
-            matches = [match for match in result.matches if admits(wanted, match.key)]
-            if len(matches) >= limit or len(result.matches) < size:
-                break
-            size *= WIDER
-        self._remember(tenant, result.terms)
-        return replace(result, matches=tuple(matches[:limit]))
+    ) -> EntryWords:
+        return EntryWords(self.postings, tenant, terms, wanted, limit, self._remember)
 
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
     ) -> SimilarMatches:
-        sharing, rarity = await self._sharing(tenant, entry, limit)
-        found = [
+        sharing, rarity = await self.sharing(tenant, entry, limit)
+        matches = [
             EntryMatch(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT))
             for m in sharing.matches
         ]
-        found += [
-            EntryMatch(other.id, 0.0)
-            for other in also
-            if other.id not in {match.entry_id for match in found}
-        ]
-        return SimilarMatches(tuple(found), rarity)
+        known = {match.entry_id for match in matches}
+        matches += [EntryMatch(other.id, 0.0) for other in also if other.id not in known]
+        return SimilarMatches(tuple(matches), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
@@ -175,11 +218,11 @@ class LexicalIndex:
     def close(self) -> None:
         return None
 
-    async def _sharing(
+    async def sharing(
         self, tenant: Tenant, entry: Entry, limit: int
     ) -> tuple[Sharing, Mapping[str, float]]:
-        """Other entries that hold enough of its telling words, and how telling those are."""
-        terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
+        """Return other entries with enough of its distinctive words, and the IDF of those."""
+        terms = self._distinctive_terms(tenant, entry.text, SIMILAR_TERMS)
         found = await self.postings.sharing(
             partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS
         )
@@ -188,48 +231,41 @@ class LexicalIndex:
         others = tuple(match for match in found.matches if match.key != own)
         return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
-    def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
-        """The terms of a text that say most about it: often here, rare elsewhere as far as we
-        saw.
-        """
+    def _distinctive_terms(self, tenant: Tenant, text: str, limit: int) -> list[str]:
+        """Return the terms that are frequent in a text and rare elsewhere, as far as known."""
         counts = Counter(telling_terms(text))
         worth = {
-            term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5
+            term: count**0.5 / (1 + self._document_counts.get((tenant, term), 0)) ** 0.5
             for term, count in counts.items()
         }
         return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
 
     def _remember(self, tenant: Tenant, terms: Iterable[QueryTerm]) -> None:
-        if len(self._holders) > KNOWN_TERMS:
-            self._holders.clear()
+        if len(self._document_counts) > KNOWN_TERMS:
+            self._document_counts.clear()
         for term in terms:
-            self._holders[tenant, term.term] = term.documents
-
-
-def admits(wanted: EntryFilter, key: str) -> bool:
-    return wanted.type is None or key_type(key) == wanted.type.value
-
-
-def _by_share(result: LexicalResult) -> list[EntryMatch]:
-    """BM25 as a share of what a perfect match would reach: the order is BM25's, the score
-    compares between queries.
-    """
-    return [as_match(hit) for hit in lexical_hits(result)]
+            self._document_counts[tenant, term.term] = term.documents
 
 
 def as_match(hit: SearchHit) -> EntryMatch:
+    """Name the entry of a hit by its id."""
     return EntryMatch(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
 
 
-def _lean(matches: Sequence[EntryMatch], context: Sequence[EntryMatch]) -> list[EntryMatch]:
-    """The conversation moves what the question found, and adds a little of what it alone finds."""
+def _score_by_share(result: LexicalResult) -> list[EntryMatch]:
+    """Score by the share of BM25 that a perfect match would reach, comparable between queries."""
+    return [as_match(hit) for hit in lexical_hits(result)]
+
+
+def _favour(matches: Sequence[EntryMatch], context: Sequence[EntryMatch]) -> list[EntryMatch]:
+    """Raise matches that the conversation also finds, and add a little of what it alone finds."""
     near = {match.entry_id: match.score for match in context}
     found = {match.entry_id for match in matches}
-    leaning = [
+    raised = [
         replace(m, score=m.score + CONTEXT_SHARE * (1 - m.score) * near.get(m.entry_id, 0.0))
         for m in matches
     ]
-    leaning += [
+    raised += [
         replace(m, score=CONTEXT_SHARE * m.score) for m in context if m.entry_id not in found
     ]
-    return sorted(leaning, key=lambda match: (-match.score, match.entry_id))
+    return sorted(raised, key=lambda match: (-match.score, match.entry_id))
