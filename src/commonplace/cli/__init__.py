@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from commonplace.cli.streams import tolerate_stderr
+from commonplace.kernel.platform import unsupported_platform
 
 COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by a shell that asks for completions
 
@@ -17,6 +18,9 @@ COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by a shell that asks for co
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (docs/reference/commands.md lists them)."""
     tolerate_stderr()
+    if (problem := unsupported_platform()) is not None:
+        sys.stderr.write(f"{problem}\n")
+        return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:2] == ["shim", "run"]:
         return _drop_in(arguments[2:])

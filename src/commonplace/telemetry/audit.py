@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.durability import sync_data, sync_folder
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.telemetry.chain import (
     EMPTY,
@@ -153,7 +154,7 @@ class _OpenChain:
                 }
             )
             for folder in (chains, heads):
-                _sync_folder(folder)
+                sync_folder(folder)
             _register(directory, self.name)
         except OSError:
             self.close()
@@ -234,8 +235,8 @@ class _OpenChain:
 
     def _sync(self) -> None:
         try:
-            os.fdatasync(self._file)
-            os.fdatasync(self._head_file)
+            sync_data(self._file)
+            sync_data(self._head_file)
         except OSError as error:
             self.failed = True  # the next change opens a new chain or is refused
             log.error("the audit trail could not be synced to disk: %s", error)
@@ -291,7 +292,7 @@ def _register(directory: Path, name: str) -> None:
         content = "".join(map(register_line, dict.fromkeys((*known, name)))).encode()
         if os.write(descriptor, content) != len(content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fdatasync(descriptor)
+        sync_data(descriptor)
     finally:
         os.close(descriptor)
 
@@ -309,14 +310,6 @@ def _opened_ns(name: str) -> int:
 
 def _create(path: Path, flags: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | flags, 0o600)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unavailable(error: OSError, directory: Path) -> CommonplaceError:

@@ -1,0 +1,17 @@
+"""Pages of results."""
+
+from __future__ import annotations
+
+from commonplace.kernel.paging import Page, slice_page, trim_page
+
+
+def test_a_slice_tells_whether_more_follows() -> None:
+    numbers = list(range(5))
+    assert slice_page(numbers, 2) == Page([0, 1], True, 5)
+    assert slice_page(numbers, 2, 3) == Page([3, 4], False, 5)
+    assert slice_page(numbers, 2, 9) == Page([], False, 5)
+
+
+def test_the_extra_result_is_dropped_and_means_more() -> None:
+    assert trim_page([1, 2, 3], 2) == Page([1, 2], True)
+    assert trim_page([1, 2], 2) == Page([1, 2], False)
