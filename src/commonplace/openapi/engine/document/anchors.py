@@ -1,49 +1,41 @@
-"""References of JSON Schema that are no JSON pointers (`#anchor`, `$id`, `$dynamicRef`) written
-as pointers into the document.
+"""Replacement of `#anchor`, `$id` and `$dynamicRef` references by JSON pointers.
 
-For engines that follow pointers only. `$dynamicRef` is followed to the anchor it starts from, as if
+For engines that only follow pointers. `$dynamicRef` is resolved to the anchor it starts from, as if
 nothing extended the schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.rewriter import Rewriter
 
 _MARKS = (b'"$anchor"', b'"$id"', b'"$dynamicRef"', b'"$self"')
 
 
-def replace_anchors(
-    document: dict[str, Any], told: Callable[[str], None] | None = None
-) -> dict[str, Any]:
-    """The document with such references replaced where their target is in it.
+def replace_anchors(document: JsonObject, told: Callable[[str], None] | None = None) -> JsonObject:
+    """Return the document with pointers for references whose targets are in it.
 
-    Unchanged where it has none.
-
-    `told` gets the place of each `$dynamicRef` that became a plain one.
+    `told` is called with the place of each `$dynamicRef` that became a `$ref`.
     """
     try:
         encoded = orjson.dumps(document)
         if not any(mark in encoded for mark in _MARKS):
             return document
     except TypeError:
-        pass  # integers beyond 64 bits; look at all of it
-    places = _Places(document)
+        pass  # integers beyond 64 bits: search the whole document
+    places = _AnchorCollector(document)
     places.rewrite(document, "document")
-    result: dict[str, Any] = _Pointers(places, told).rewrite(document, "document")
+    result: JsonObject = _AnchorRewriter(places, told).rewrite(document, "document")
     return result
 
 
-class _Resources(Rewriter):
-    """Knows in which schema resource (a schema with `$id`, or the document) it is, while it
-    walks.
-    """
+class _ResourceTracker(Rewriter):
+    """Tracks the current schema resource: a schema with `$id`, or the document."""
 
     def __init__(self, base: str) -> None:
         super().__init__()
@@ -63,10 +55,10 @@ class _Resources(Rewriter):
         return node
 
 
-class _Places(_Resources):
-    """Where resources and anchors are."""
+class _AnchorCollector(_ResourceTracker):
+    """Collects the pointers of resources and anchors."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: JsonObject) -> None:
         own = document.get("$self")
         super().__init__(own if isinstance(own, str) else "")
         self.pointers: dict[tuple[str, str], str] = {(self.resources[0][0], ""): ""}
@@ -83,10 +75,10 @@ class _Places(_Resources):
         return node
 
 
-class _Pointers(_Resources):
-    """Rewrites the references."""
+class _AnchorRewriter(_ResourceTracker):
+    """Rewrites references as pointers."""
 
-    def __init__(self, places: _Places, told: Callable[[str], None] | None) -> None:
+    def __init__(self, places: _AnchorCollector, told: Callable[[str], None] | None) -> None:
         super().__init__(places.resources[0][0])
         self.places = places.pointers
         self.told = told
@@ -95,7 +87,7 @@ class _Pointers(_Resources):
         result = node
         for keyword in ("$ref", "$dynamicRef"):
             reference = node.get(keyword)
-            target = self._target(reference) if isinstance(reference, str) else None
+            target = self._find_pointer(reference) if isinstance(reference, str) else None
             if target is not None and (keyword == "$dynamicRef" or target != reference):
                 result = dict(result)
                 del result[keyword]
@@ -105,7 +97,7 @@ class _Pointers(_Resources):
         super().on_schema(node)
         return result
 
-    def _target(self, reference: str) -> str | None:
+    def _find_pointer(self, reference: str) -> str | None:
         address, fragment = urldefrag(reference)
         here, root = self.resources[-1]
         where = urldefrag(urljoin(here, address))[0] if address else here

@@ -1,16 +1,13 @@
-"""A description that is spread over files, as one file: what other files define becomes a
-component.
-"""
+"""Bundling: a description in several files becomes one file; imports become components."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import urldefrag
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import escape_token
@@ -36,7 +33,9 @@ _SECTIONS_2 = {"schema": "definitions", "response": "responses", "parameter": "p
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    document: dict[str, Any]
+    """A bundled document, and where its parts came from."""
+
+    document: JsonObject
     files: list[str]
     imported: int
     origins: dict[str, str]  # pointer of each imported component to where it came from
@@ -46,15 +45,14 @@ class BundleResult:
 def bundle(
     document: ApiDocument, resolver: ReferenceResolver, *, lenient: bool = False
 ) -> BundleResult:
-    """The document without references to other files. The given one is not changed.
+    """Return a copy of the document without references to other files.
 
-    `lenient`: references that lead nowhere stay as they are and are listed, instead of being an
-    error.
+    `lenient`: broken references stay as they are and are listed instead of being an error.
     """
     bundler = _Bundler(document, resolver, lenient)
     result = bundler.rewrite(document.data, "document")
     if bundler.imports:
-        result = bundler.with_imports(result)
+        result = bundler.add_imports(result)
     files = sorted(name for name in resolver.trees if name)
     return BundleResult(result, files, len(bundler.imports), bundler.origins(), bundler.unresolved)
 
@@ -62,11 +60,9 @@ def bundle(
 def bundle_document(
     document: ApiDocument, resolver: ReferenceResolver
 ) -> tuple[ApiDocument, BundleResult]:
-    """A description that is spread over files, as one document to be read; what cannot be found
-    stays a reference.
-    """
-    made = bundle(document, resolver, lenient=True)
-    return replace(document, data=made.document, derived={}, kept=False), made
+    """Bundle a description into one document to be read; broken references stay."""
+    result = bundle(document, resolver, lenient=True)
+    return replace(document, data=result.document, derived={}, kept=False), result
 
 
 class _Bundler(Rewriter):
@@ -80,13 +76,13 @@ class _Bundler(Rewriter):
         self.base = ""
         self.names: dict[tuple[str, str, str], tuple[str, str]] = {}
         self.imports: dict[tuple[str, str], Json] = {}
-        self._taken: dict[str, set[str]] = {}
+        self._used_names: dict[str, set[str]] = {}
         for kind in (*_SECTIONS, "path_item"):
             self._entering[kind] = lambda node, kind=kind: self._enter(node, kind)  # type: ignore[misc]
-        self._keep_names()
+        self._collect_names()
 
-    def _keep_names(self) -> None:
-        """Components that only name something in another file give it their name."""
+    def _collect_names(self) -> None:
+        """Give parts of other files the name of a component that is only a reference to them."""
         container = self.document.data if self.old else self.document.data.get("components")
         for section in (_SECTIONS_2 if self.old else _SECTIONS).values():
             named = container.get(section) if isinstance(container, dict) else None
@@ -117,7 +113,7 @@ class _Bundler(Rewriter):
             for (base, pointer, _), (section, name) in self.names.items()
         }
 
-    def _enter(self, node: dict[str, Any], kind: str) -> dict[str, Any]:
+    def _enter(self, node: JsonObject, kind: str) -> JsonObject:
         reference = node.get("$ref")
         if not isinstance(reference, str) or (not self.base and reference.startswith("#")):
             return node
@@ -132,38 +128,36 @@ class _Bundler(Rewriter):
         if not target.base:
             return (
                 node if target.pointer == reference else {**node, "$ref": "#" + target.pointer}
-            )  # found by its `$id`: no pointer
+            )  # found by its `$id`, not by a pointer
         key = (target.base, target.pointer, section)
         if self.at == [
             *([] if self.old else ["components"]),
             section,
             self.names.get(key, ("", ""))[1],
         ]:
-            made: dict[str, Any] = self._from(target.base, target.value, kind)
+            made: JsonObject = self._import_value(target.base, target.value, kind)
             return made
         if key not in self.names:
-            name = self._name(section, target.base, target.pointer)
+            name = self._choose_name(section, target.base, target.pointer)
             self.names[key] = (section, name)
             self.imports[(section, name)] = {}
-            self.imports[(section, name)] = self._from(target.base, target.value, kind)
+            self.imports[(section, name)] = self._import_value(target.base, target.value, kind)
         section, name = self.names[key]
         prefix = "#/" if self.old else "#/components/"
         return {**node, "$ref": f"{prefix}{section}/{escape_token(name)}"}
 
-    def enter_discriminator(self, node: dict[str, Any]) -> dict[str, Any]:
+    def enter_discriminator(self, node: JsonObject) -> JsonObject:
         mapping = node.get("mapping")
         if not isinstance(mapping, dict):
             return node
         new = {
-            value: self._mapped(target) if isinstance(target, str) else target
+            value: self._bundle_mapping(target) if isinstance(target, str) else target
             for value, target in mapping.items()
         }
         return node if new == mapping else {**node, "mapping": new}
 
-    def _mapped(self, target: str) -> str:
-        """A mapping gives the name of a schema or a reference; a name is looked for first, as
-        the specification advises.
-        """
+    def _bundle_mapping(self, target: str) -> str:
+        """Bundle a mapping value: the name of a schema or, if there is none, a reference."""
         if _PLAIN_NAME.fullmatch(target) and self._names_schema(target):
             if not self.base:
                 return target
@@ -178,10 +172,8 @@ class _Bundler(Rewriter):
         schemas = components.get("schemas") if isinstance(components, dict) else None
         return isinstance(schemas, dict) and name in schemas
 
-    def _inline(self, node: dict[str, Any], reference: str, kind: str) -> dict[str, Any]:
-        """Path items have no place among the components of most versions, so they are copied to
-        where they are used.
-        """
+    def _inline(self, node: JsonObject, reference: str, kind: str) -> JsonObject:
+        """Copy the target in place: most versions have no components for path items."""
         target = self._resolve(reference)
         if target is None:
             return node
@@ -192,14 +184,16 @@ class _Bundler(Rewriter):
                 UNRESOLVED_REF, f"{reference} does not name an object.", details={"ref": reference}
             )
         rest = {key: value for key, value in node.items() if key != "$ref"}
-        value = self._from(target.base, target.value, kind)
+        value = self._import_value(target.base, target.value, kind)
         return {**value, **rest}
 
-    def _from(self, base: str, value: Json, kind: str) -> Any:
-        """A value of another file, with its references seen from there."""
+    def _import_value(self, base: str, value: Json, kind: str) -> Json:
+        """Rewrite a value of another file, resolving its references from there."""
         before, self.base = self.base, base
         if len(self.at) > 400:
-            raise CommonplaceError(UNRESOLVED_REF, "References between files nest too deeply.")
+            raise CommonplaceError(
+                UNRESOLVED_REF, "References between files are nested too deeply."
+            )
         self.at.append("$ref")
         try:
             return self.rewrite(value, kind)
@@ -207,8 +201,8 @@ class _Bundler(Rewriter):
             self.base = before
             self.at.pop()
 
-    def _name(self, section: str, base: str, pointer: str) -> str:
-        """The last word of the pointer, or of the file's name."""
+    def _choose_name(self, section: str, base: str, pointer: str) -> str:
+        """Name an import after the end of its pointer, or after its file."""
         last = (
             pointer.rsplit("/", 1)[-1]
             if pointer.strip("/")
@@ -218,18 +212,18 @@ class _Bundler(Rewriter):
             re.sub(r"[^A-Za-z0-9._-]+", "_", last.replace("~1", "/").replace("~0", "~")).strip("_")
             or "Imported"
         )
-        if section not in self._taken:
+        if section not in self._used_names:
             container = self.document.data if self.old else self.document.data.get("components")
             named = container.get(section) if isinstance(container, dict) else None
-            self._taken[section] = set(named) if isinstance(named, dict) else set()
-        taken = self._taken[section]
+            self._used_names[section] = set(named) if isinstance(named, dict) else set()
+        used = self._used_names[section]
         name, number = plain, 2
-        while name in taken:
+        while name in used:
             name, number = f"{plain}{number}", number + 1
-        taken.add(name)
+        used.add(name)
         return name
 
-    def with_imports(self, document: dict[str, Any]) -> dict[str, Any]:
+    def add_imports(self, document: JsonObject) -> JsonObject:
         result = dict(document)
         present = result if self.old else result.get("components")
         container = dict(present) if isinstance(present, dict) else {}

@@ -1,14 +1,12 @@
-"""Where everything in a document is: one pass that lists operations, schemas, parameters,
-responses, headers and references.
+"""The index of a document: one pass that lists operations, schemas, parameters, references, ...
 
-The lists are in document order. Positions are linked and rendered only when somebody looks at them.
+The lists are in document order. Positions are linked and rendered on demand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from commonplace.kernel.gc_control import gc_paused
 from commonplace.kernel.json_types import Json, JsonObject
@@ -35,7 +33,7 @@ from commonplace.openapi.model import ApiDocument, Family
 
 @dataclass(slots=True)
 class DocumentIndex:
-    """Everything of a kind, in document order."""
+    """The parts of a document by kind, in document order."""
 
     paths: list[ObjectNode] = field(default_factory=list)
     operations: list[ObjectNode] = field(default_factory=list)
@@ -50,22 +48,20 @@ class DocumentIndex:
     callbacks: list[ObjectNode] = field(default_factory=list)
     security_schemes: list[ObjectNode] = field(default_factory=list)
     refs: list[RefNode] = field(default_factory=list)
-    memo: dict[str, Any] = field(default_factory=dict)  # what walks compute once
+    memo: JsonObject = field(default_factory=dict)  # results that walks compute once
 
 
 def index_document(document: ApiDocument) -> DocumentIndex:
-    """The document's index, built when first asked for."""
-    found = document.derived.get("index")
-    if found is None:
+    """Return the index of a document, built on first use."""
+    index: DocumentIndex | None = document.derived.get("index")
+    if index is None:
         with gc_paused(freeze=document.kept):
-            found = _Builder(document).build()
-        document.derived["index"] = found
-    index: DocumentIndex = found
+            index = document.derived["index"] = _IndexBuilder(document).build()
     return index
 
 
 def has_external_path_items(document: ApiDocument) -> bool:
-    """Whether path items stand in other files: then the operations do too."""
+    """Tell whether path items, and so operations, are in other files."""
     return any(
         node.node_type == "pathItem" and not node.ref.startswith("#")
         for node in index_document(document).refs
@@ -73,7 +69,7 @@ def has_external_path_items(document: ApiDocument) -> bool:
 
 
 def schema_children(schema: JsonObject, place: NodePlace) -> Iterator[tuple[Json, str, NodePlace]]:
-    """The direct subschemas of a schema: value, name where it has one, position.
+    """Yield the direct subschemas of a schema: value, name (or ''), position.
 
     Values may be booleans or broken.
     """
@@ -95,12 +91,14 @@ def schema_children(schema: JsonObject, place: NodePlace) -> Iterator[tuple[Json
             yield value, "", NodePlace(place, keyword)
 
 
-class _Builder:
+class _IndexBuilder:
+    """Visits every object of a document once; each method visits one kind of object."""
+
     def __init__(self, document: ApiDocument) -> None:
         self.document = document
         self.methods = document.family.methods
         self.index = DocumentIndex()
-        self.items_used: set[str] = set()
+        self.visited_items: set[str] = set()
 
     def build(self) -> DocumentIndex:
         data = self.document.data
@@ -134,10 +132,10 @@ class _Builder:
             self.index.paths.append(ObjectNode(item, name, place, scope))
             self.item_content(item, place, scope)
             return
-        # An operation of an item that a path uses belongs to that path. What is inside is listed
-        # once, however many paths use it.
-        listed = pointer in self.items_used or pointer.startswith(("/paths/", "/webhooks/"))
-        self.items_used.add(pointer)
+        # The operations of a referenced item belong to each path that uses it, but their content
+        # is listed once.
+        listed = pointer in self.visited_items or pointer.startswith(("/paths/", "/webhooks/"))
+        self.visited_items.add(pointer)
         home = place_at(self.document.data, pointer)
         own = {key: value for key, value in item.items() if key != "$ref"}
         self.index.paths.append(ObjectNode({**target, **own}, name, place, scope, home))
@@ -212,9 +210,7 @@ class _Builder:
         self.schema_holder(value, place, scope)
 
     def schema_holder(self, value: JsonObject, place: NodePlace, scope: NodeScope) -> None:
-        """What parameters and headers share: schema, content, examples; in 2.0 the items of an
-        array.
-        """
+        """Visit what parameters and headers have in common: schema, content and examples."""
         schema = value.get("schema")
         if type(schema) is dict:
             self.schema(schema, "", NodePlace(place, "schema"), scope)
@@ -330,7 +326,7 @@ class _Builder:
                     visit(value, name, NodePlace(here, name, True), scope)
                 elif (
                     kind == "pathItems"
-                    and f"/components/pathItems/{escape_token(name)}" not in self.items_used
+                    and f"/components/pathItems/{escape_token(name)}" not in self.visited_items
                 ):
                     self.path_item(value, NodePlace(here, name, True), scope, name)
 

@@ -1,4 +1,4 @@
-"""Values with their references replaced by what they name."""
+"""Replacement of references by what they name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.openapi.errors import SPEC_TOO_DEEP
 
 
 class InlinedValue(NamedTuple):
-    """A value with references replaced, and how many nodes and levels it has."""
+    """A value with references replaced, and its number of nodes and levels."""
 
     value: Json
     nodes: int
@@ -29,9 +29,9 @@ class Inliner:
 
     Equal references share one value, so the result must not be changed.
 
-    References that lie on a cycle are replaced once: inside, those of the same cycle stay. So a
-    result does not depend on where it is used, and the work is linear even where thousands of
-    schemas refer to each other.
+    References on a cycle are replaced once; inside, those of the same cycle stay. So a result
+    does not depend on where it is used, and the work is linear even if thousands of schemas refer
+    to each other.
     """
 
     resolver: ReferenceResolver
@@ -39,26 +39,24 @@ class Inliner:
     depth_limit: int = 200
     circular: set[str] = field(default_factory=set)
     unresolved: set[str] = field(default_factory=set)
-    left: set[str] = field(
-        default_factory=set
-    )  # kept as they are, because the answer would grow too large
+    left: set[str] = field(default_factory=set)  # not replaced: the result would be too large
     _done: dict[_ReferenceKey, InlinedValue | None] = field(default_factory=dict)
-    _cycle: dict[_ReferenceKey, int] = field(
-        default_factory=dict
-    )  # strongly connected component of each reference; 0: on no cycle
+    # The strongly connected component of each reference; 0 if it is on no cycle.
+    _cycle: dict[_ReferenceKey, int] = field(default_factory=dict)
     _targets: dict[_ReferenceKey, Target | None] = field(default_factory=dict)
 
     def write(self, value: Json, base: str = "", *, named: bool = False) -> InlinedValue:
-        """`named`: the value is a map of names, such as the properties of a schema, so its keys
-        are not keywords.
+        """Return a value with its references replaced.
+
+        `named`: the keys of the value are names (the properties of a schema), not keywords.
         """
         try:
             return self._write(value, base, 0, named)
         except RecursionError:
-            hint = "Ask without resolve_refs, or for one component at a time."
+            hint = "Omit resolve_refs, or ask for one component at a time."
             raise CommonplaceError(
                 SPEC_TOO_DEEP,
-                "The references chain too deeply to be replaced in one answer.",
+                "The chain of references is too long to be replaced in one answer.",
                 hint=hint,
             ) from None
 
@@ -71,10 +69,10 @@ class Inliner:
                 else self._object(value, base, cycle, named)
             )
         if type(value) is list:
-            written = [self._write(item, base, cycle) for item in value]
-            depth = max((item.depth for item in written), default=0) + 1
+            inlined = [self._write(item, base, cycle) for item in value]
+            depth = max((item.depth for item in inlined), default=0) + 1
             return InlinedValue(
-                [item.value for item in written], sum(item.nodes for item in written) + 1, depth
+                [item.value for item in inlined], sum(item.nodes for item in inlined) + 1, depth
             )
         return InlinedValue(value, 1, 0)
 
@@ -86,11 +84,11 @@ class Inliner:
         for key, item in value.items():
             kind = type(item)
             if (kind is dict or kind is list) and (named or not is_literal(key, item)):
-                written = self._write(item, base, cycle, not named and key in NAME_MAPS)
-                result[key] = written.value
-                nodes += written.nodes
-                if written.depth > depth:
-                    depth = written.depth
+                inlined = self._write(item, base, cycle, not named and key in NAME_MAPS)
+                result[key] = inlined.value
+                nodes += inlined.nodes
+                if inlined.depth > depth:
+                    depth = inlined.depth
             else:
                 result[key] = item
                 nodes += 1
@@ -109,27 +107,27 @@ class Inliner:
             self._done[key] = (
                 None if target is None else self._write(target.value, target.base, own)
             )
-        written = self._done[key]
-        if written is None:
+        inlined = self._done[key]
+        if inlined is None:
             self.unresolved.add(ref)
             return InlinedValue(value, 2, 1)
-        if written.nodes > self.node_limit or written.depth > self.depth_limit:
+        if inlined.nodes > self.node_limit or inlined.depth > self.depth_limit:
             self.left.add(ref)
             return InlinedValue(value, 2, 1)
         if (
             len(value) > 1
-            and type(written.value) is dict
+            and type(inlined.value) is dict
             and self.resolver.document.family.json_schema
         ):
             extra = self._object(
                 {name: item for name, item in value.items() if name != "$ref"}, base, cycle
             )
             return InlinedValue(
-                {**written.value, **extra.value},
-                written.nodes + extra.nodes,
-                max(written.depth, extra.depth),
+                {**inlined.value, **extra.value},
+                inlined.nodes + extra.nodes,
+                max(inlined.depth, extra.depth),
             )
-        return written
+        return inlined
 
     def _successors(self, key: _ReferenceKey) -> list[_ReferenceKey]:
         base, ref = key
@@ -138,18 +136,18 @@ class Inliner:
         except CommonplaceError:
             self._targets[key] = None
             return []
-        return [(target.base, found) for found in collect_references(target.value)]
+        return [(target.base, reference) for reference in collect_references(target.value)]
 
     def _find_cycles(self, start: _ReferenceKey) -> None:
-        """Tarjan's algorithm without recursion, over the references reachable from here."""
+        """Find cycles among the references reachable from here (Tarjan, without recursion)."""
         order: dict[_ReferenceKey, int] = {}
         low: dict[_ReferenceKey, int] = {}
         stack: list[_ReferenceKey] = []
-        held: set[_ReferenceKey] = set()
+        on_stack: set[_ReferenceKey] = set()
         work: list[tuple[_ReferenceKey, list[_ReferenceKey]]] = [(start, self._successors(start))]
         order[start] = low[start] = 0
         stack.append(start)
-        held.add(start)
+        on_stack.add(start)
         loops: set[_ReferenceKey] = set()
         while work:
             key, rest = work[-1]
@@ -162,9 +160,9 @@ class Inliner:
                 if following not in order:
                     order[following] = low[following] = len(order)
                     stack.append(following)
-                    held.add(following)
+                    on_stack.add(following)
                     work.append((following, self._successors(following)))
-                elif following in held:
+                elif following in on_stack:
                     low[key] = min(low[key], order[following])
                 continue
             work.pop()
@@ -175,7 +173,7 @@ class Inliner:
                 members = []
                 while True:
                     member = stack.pop()
-                    held.discard(member)
+                    on_stack.discard(member)
                     members.append(member)
                     if member == key:
                         break

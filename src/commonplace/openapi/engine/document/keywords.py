@@ -6,7 +6,7 @@ from commonplace.kernel.json_types import Json
 
 
 def collect_references(value: Json) -> list[str]:
-    """The references inside a value, in no particular order."""
+    """Return the references inside a value, in no particular order."""
     found: list[str] = []
     stack = [(value, False)] if type(value) is dict or type(value) is list else []
     while stack:
@@ -25,10 +25,9 @@ def collect_references(value: Json) -> list[str]:
     return found
 
 
-# Values that are data, not description: a `$ref` inside them is a string like any other. Only as
-# keywords: a property, a response
-# or a component may be called `default`.
-_LITERAL = frozenset({"example", "default", "enum", "const", "value", "dataValue"})
+# Keywords whose values are data: a `$ref` inside them is not a reference. Names are not keywords: a
+# property, a response or a component may be called `default`.
+_DATA_KEYWORDS = frozenset({"example", "default", "enum", "const", "value", "dataValue"})
 
 
 NAME_MAPS = frozenset(
@@ -57,15 +56,15 @@ NAME_MAPS = frozenset(
         ),
     }
 )
-"""Fields whose values are maps of names (where they are objects), not objects of keywords."""
+"""Fields whose values, if they are objects, have names as keys instead of keywords."""
 
 
 def is_literal(keyword: str, value: Json) -> bool:
-    """Whether the value of a keyword is data.
+    """Tell whether the value of a keyword is data.
 
     The `examples` of a schema are a list of data, those of a media type a map of objects.
     """
-    return keyword in _LITERAL or (keyword == "examples" and type(value) is list)
+    return keyword in _DATA_KEYWORDS or (keyword == "examples" and type(value) is list)
 
 
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})

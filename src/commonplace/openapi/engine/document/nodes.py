@@ -9,9 +9,9 @@ from commonplace.openapi.engine.pointers import escape_token, unescape_token
 
 
 class NodePlace(NamedTuple):
-    """A position: the parent's, and one step.
+    """A position: that of the parent, and one step.
 
-    `key` steps are entries of a map, the others fixed fields or list positions.
+    `key` marks entries of a map; other steps are fixed fields or list positions.
     """
 
     parent: NodePlace | None
@@ -51,7 +51,7 @@ ROOT = NodePlace(None, "")
 
 
 def place_at(data: Json, pointer: str) -> NodePlace:
-    """The place that a pointer into a document names."""
+    """Return the place that a pointer names."""
     place, node = ROOT, data
     for position, token in enumerate(pointer.split("/")[1:]):
         step: str | int = int(token) if type(node) is list else unescape_token(token)
@@ -62,16 +62,13 @@ def place_at(data: Json, pointer: str) -> NodePlace:
             if type(node) is dict
             else None
         )
-        # Names of components and paths are keys of a map; below them a path item's fields are fixed
-        # ones.
+        # Names of components and paths are keys of a map; the steps below them are fixed fields.
         place = NodePlace(place, step, position == (2 if pointer.startswith("/components/") else 1))
     return place
 
 
 class NodeScope(NamedTuple):
-    """What surrounds a node: the path, method and status it belongs to, or that it is a
-    component.
-    """
+    """What surrounds a node: its path, method and status, or that it is a component."""
 
     path: str = ""
     method: str = ""
@@ -83,6 +80,8 @@ class NodeScope(NamedTuple):
 
 
 class SchemaNode(NamedTuple):
+    """A schema and its position."""
+
     schema: JsonObject
     name: str  # of a component, property or definition; else empty
     place: NodePlace
@@ -90,23 +89,19 @@ class SchemaNode(NamedTuple):
 
 
 class ObjectNode(NamedTuple):
-    """A parameter, response, header, request body, media type, path item, operation ... and
-    where it stands.
-    """
+    """A parameter, response, header, media type, path item, operation, ... and its position."""
 
     value: JsonObject
     name: str
     place: NodePlace
     scope: NodeScope
-    home: NodePlace | None = (
-        None  # of a path item behind a reference in the document: where its content really is
-    )
+    home: NodePlace | None = None  # of a referenced path item: where its content is
 
 
 class RefNode(NamedTuple):
+    """A reference and its position."""
+
     ref: str
     place: NodePlace  # of the object that holds the $ref
     node_type: str
-    resource: str = (
-        ""  # `$id` of the nearest schema around it that has one: pointers count from there
-    )
+    resource: str = ""  # `$id` of the nearest schema around it: pointers start there

@@ -1,8 +1,8 @@
-"""How `nullable` of 2.0 (`x-nullable`) and 3.0 is read: null is allowed where the author says so.
+"""The meaning of `nullable` in 3.0 and `x-nullable` in 2.0: null is allowed.
 
-3.0.3 lets `nullable` widen `type` only, so that an enum, a oneOf or a part of an allOf that leaves
-null out would still refuse it. Published documents mean otherwise, so comparison, conversion and
-the check of examples all admit null.
+By 3.0.3 `nullable` extends `type` only: an enum, a oneOf or a part of an allOf without null would
+still refuse it. Published documents mean otherwise, so comparison, conversion and the validation of
+examples accept null.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANNOTATIONS = frozenset(
 
 
 def is_only_nullable(part: Json) -> bool:
-    """Whether a part of an allOf says nothing but that null is allowed, and perhaps a type."""
+    """Tell whether a part of an allOf only allows null, perhaps beside a type."""
     if not isinstance(part, dict) or (
         part.get("nullable") is not True and part.get("x-nullable") is not True
     ):
@@ -37,5 +37,5 @@ def is_only_nullable(part: Json) -> bool:
 
 
 def has_nullable_part(parts: list[Json]) -> bool:
-    """Whether an allOf has a part that makes the whole nullable: `allOf: [X, {nullable: true}]`."""
+    """Tell whether a part makes an allOf nullable: `allOf: [X, {nullable: true}]`."""
     return len(parts) > 1 and any(map(is_only_nullable, parts))

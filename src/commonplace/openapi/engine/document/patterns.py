@@ -1,7 +1,4 @@
-"""Patterns of the walk tools: paths, names, status codes, extensions.
-
-No pattern can make them slow.
-"""
+"""Patterns for paths, names, status codes and extensions; none of them can be made slow."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ from commonplace.kernel.json_types import Json
 
 @lru_cache(maxsize=256)
 def _path_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` is one segment or a part of one, `**` any number of segments.
+    """Compile a path pattern so that matching cannot backtrack far.
 
-    Written so that matching cannot backtrack far.
+    `*` is a segment or a part of one, `**` any number of segments.
     """
     parts = pattern.split("/")
     expression = ""
@@ -34,24 +31,23 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def match_path(pattern: str, path: str) -> bool:
-    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is
-    equal.
+    """Tell whether a path template matches a pattern with `*` (no slash) and `**`.
 
-    `*` is any text without a slash.
+    Without stars the path must equal the pattern.
     """
     if "*" not in pattern:
         return pattern == path
     if "/" not in pattern:
         return match_glob(pattern, path, case=True)
     if path[:1] == "/" != pattern[0]:
-        pattern = f"/{pattern}"  # no path begins otherwise
+        pattern = f"/{pattern}"  # every path begins with a slash
     if pattern.count("**") > 1 or pattern.count("*") > 12:
         return _match_segments(tuple(pattern.split("/")), tuple(path.split("/")))
     return _path_pattern(pattern).fullmatch(path) is not None
 
 
 def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """The same by a table, which no pattern makes slow."""
+    """Match by a table of reachable positions, in bounded time."""
     reach = {0}
     for part in pattern:
         if part == "**":
@@ -74,9 +70,9 @@ def _glob_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def match_glob(pattern: str, text: str, *, case: bool = False) -> bool:
-    """`*` any text, `?` one character, everything else itself.
+    """Match `*` (any text), `?` (one character) and literal text.
 
-    Few stars: a compiled pattern; many: a scan that cannot explode.
+    A few stars use a compiled pattern, many a scan in bounded time.
     """
     if not case and pattern.count("*") <= 3:
         return _glob_pattern(pattern).fullmatch(text) is not None
@@ -102,7 +98,7 @@ def match_glob(pattern: str, text: str, *, case: bool = False) -> bool:
 
 
 def match_status(wanted: str, status: str) -> bool:
-    """`200`, `4xx` (also matches 404), `default`."""
+    """Match a status code with `200`, `4xx` (any code of that class) or `default`."""
     wanted, status = wanted.lower(), status.lower()
     if wanted == status:
         return True
@@ -110,7 +106,7 @@ def match_status(wanted: str, status: str) -> bool:
 
 
 def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
-    """`x-key` asks that it is there, `x-key=value` what it is."""
+    """Return a filter for `x-key` (present) or `x-key=value` (equal); None without text."""
     if not text:
         return None
     key, equals, wanted = text.partition("=")
@@ -129,12 +125,12 @@ def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
 
 
 def format_filter_value(value: Json) -> str:
-    """A value as people write it in a filter."""
+    """Write a value as people do in a filter."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def describe_type(schema: Json) -> str:
-    """The type of a schema as one string; several are joined: `string, null`."""
+    """Return the type of a schema as one string; several are joined: `string, null`."""
     if type(schema) is not dict:
         return ""
     declared = schema.get("type")

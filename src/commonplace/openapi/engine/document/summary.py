@@ -1,4 +1,4 @@
-"""A document at a glance, and as text again."""
+"""Summaries of a document, and its parts as text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ FULL_LIMIT_BYTES = 1_000_000
 def summarize(
     document: ApiDocument, whole: ApiDocument | None = None, *, truncate: bool = True
 ) -> JsonObject:
-    """Version, title, counts, servers, tags. Long descriptions are cut to 200 characters.
+    """Return version, title, counts, servers and tags; long descriptions are shortened.
 
-    `whole`: the document with its path items from other files, whose operations count."""
+    `whole` is the document including path items from other files, whose operations count too.
+    """
     data = (whole or document).data
     info = data.get("info")
     info = info if isinstance(info, dict) else {}
@@ -39,16 +40,16 @@ def summarize(
     )
     answer: JsonObject = {
         "version": document.version,
-        "title": _text(info.get("title")),
-        "description": _cut(_text(info.get("description")), truncate),
+        "title": _as_text(info.get("title")),
+        "description": _shorten(_as_text(info.get("description")), truncate),
         "path_count": len([key for key in paths if not key.startswith("x-")])
         if isinstance(paths, dict)
         else 0,
-        "operation_count": sum(_operations(document.family, item) for item in items),
-        "webhook_count": _webhook_count(data),
+        "operation_count": sum(_count_operations(document.family, item) for item in items),
+        "webhook_count": _count_webhooks(data),
         "schema_count": len(document.schemas),
-        "servers": [_server(server, truncate) for server in list_servers(document)],
-        "tags": _tags(data.get("tags")),
+        "servers": [_summarize_server(server, truncate) for server in list_servers(document)],
+        "tags": _list_tags(data.get("tags")),
         "format": document.format,
     }
     return {
@@ -58,7 +59,7 @@ def summarize(
     }
 
 
-def _webhook_count(data: JsonObject) -> int:
+def _count_webhooks(data: JsonObject) -> int:
     webhooks = data.get("webhooks")
     return (
         len([key for key in webhooks if not key.startswith("x-")])
@@ -68,10 +69,7 @@ def _webhook_count(data: JsonObject) -> int:
 
 
 def has_external_paths(document: ApiDocument) -> bool:
-    """Whether paths stand in other files.
-
-    Counting needs no index of the document, which takes as long to build as the load.
-    """
+    """Tell whether paths are in other files, without building the index."""
     paths = document.data.get("paths")
     items = (
         [item for item in paths.values() if isinstance(item, dict) and "$ref" in item]
@@ -85,7 +83,7 @@ def has_external_paths(document: ApiDocument) -> bool:
 
 
 def list_servers(document: ApiDocument) -> list[JsonObject]:
-    """Servers as 3.x writes them; those of 2.0 are put together from schemes, host and basePath."""
+    """Return the servers as 3.x writes them; those of 2.0 come from schemes, host, basePath."""
     data = document.data
     if not document.is_v2:
         servers = data.get("servers")
@@ -94,7 +92,7 @@ def list_servers(document: ApiDocument) -> list[JsonObject]:
             if isinstance(servers, list)
             else []
         )
-    host, base = _text(data.get("host")), _text(data.get("basePath"))
+    host, base = _as_text(data.get("host")), _as_text(data.get("basePath"))
     if not host:
         return [{"url": base}] if base else []
     schemes = data.get("schemes")
@@ -114,14 +112,16 @@ def render_document(
     pointer: str | None,
     limit_bytes: int = FULL_LIMIT_BYTES,
 ) -> JsonObject:
-    """The document, or the part at a pointer, as text in its own format.
+    """Return the document, or the part at a pointer, as text in its own format.
 
-    Bounded: a context is not a download.
+    Raises ANSWER_TOO_LARGE above `limit_bytes`.
     """
     part = lookup_pointer(document.data, (pointer or "").lstrip("#"))
     if part is MISSING:
         raise CommonplaceError(
-            INVALID_ARGUMENT, f"pointer: nothing is at {pointer!r}.", details={"field": "pointer"}
+            INVALID_ARGUMENT,
+            f"pointer: there is nothing at {pointer!r}.",
+            details={"field": "pointer"},
         )
     notes: JsonObject = {}
     value = part
@@ -142,22 +142,21 @@ def render_document(
 
 
 def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLiterals) -> str:
-    """A value as JSON or YAML text, if an answer can hold it."""
+    """Write a value as JSON or YAML text; ANSWER_TOO_LARGE above the limit."""
     value = numbers.marked(value)
     try:
         encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except (TypeError, ValueError):
         raise CommonplaceError(
             ANSWER_TOO_LARGE,
-            "This part nests too deeply to be shown.",
+            "This part is nested too deeply to be shown.",
             hint="Ask for a smaller part.",
         ) from None
     if len(encoded) > limit_bytes:
         raise CommonplaceError(
             ANSWER_TOO_LARGE,
-            f"That would be {len(encoded)} bytes; an answer holds {limit_bytes}.",
-            hint="Pass pointer for one part, ask without resolve_refs, or use the oas_walk_* "
-            "tools.",
+            f"The part has {len(encoded)} bytes; the limit of an answer is {limit_bytes}.",
+            hint="Pass pointer for one part, omit resolve_refs, or use the oas_walk_* tools.",
             details={"bytes": len(encoded), "limit_bytes": limit_bytes},
         )
     if format_ == "json":
@@ -173,19 +172,21 @@ def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLit
     return numbers.written(text, json=False)
 
 
-def _operations(family: Family, item: JsonObject) -> int:
+def _count_operations(family: Family, item: JsonObject) -> int:
     extra = item.get("additionalOperations") if family is Family.V32 else None
     return sum(1 for method in family.methods if isinstance(item.get(method), dict)) + (
         len(extra) if isinstance(extra, dict) else 0
     )
 
 
-def _server(server: JsonObject, truncate: bool) -> JsonObject:
-    description = _cut(_text(server.get("description")), truncate)
-    return {"url": _text(server.get("url"))} | ({"description": description} if description else {})
+def _summarize_server(server: JsonObject, truncate: bool) -> JsonObject:
+    description = _shorten(_as_text(server.get("description")), truncate)
+    return {"url": _as_text(server.get("url"))} | (
+        {"description": description} if description else {}
+    )
 
 
-def _tags(tags: Json) -> list[str]:
+def _list_tags(tags: Json) -> list[str]:
     return (
         [str(tag.get("name", "")) for tag in tags if isinstance(tag, dict)]
         if isinstance(tags, list)
@@ -193,7 +194,7 @@ def _tags(tags: Json) -> list[str]:
     )
 
 
-def _text(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return (
         value
         if isinstance(value, str)
@@ -203,7 +204,7 @@ def _text(value: Json) -> str:
     )
 
 
-def _cut(text: str, truncate: bool) -> str:
+def _shorten(text: str, truncate: bool) -> str:
     return (
         text[: DESCRIPTION_LIMIT - 3] + "..."
         if truncate and len(text) > DESCRIPTION_LIMIT
