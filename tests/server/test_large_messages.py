@@ -17,7 +17,7 @@ import pytest
 from conformance.program import Served, serve_http
 from transport_clients import META, Stdio
 
-from commonplace.edge.intake import Refused, UndecodedBytes, peek
+from commonplace.edge.intake import MessageRefused, UndecodedBytes, peek
 
 MEGABYTE = 1_000_000
 
@@ -234,12 +234,12 @@ def test_stdio_refuses_and_serves_the_same(tmp_path: Path) -> None:
 def test_undecoded_bytes_are_bounded_in_all_and_per_caller() -> None:
     budget = UndecodedBytes(most=100, most_per_caller=60)
     budget.take("a", 50)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(MessageRefused) as refused:
         budget.take("a", 20)
     assert refused.value.error.data["code"] == "SERVER_BUSY"
     assert refused.value.error.data["retryable"]
     budget.take("b", 50)
-    with pytest.raises(Refused):
+    with pytest.raises(MessageRefused):
         budget.take("c", 1)
     budget.give("a", 50)
     budget.take("c", 40)

@@ -17,7 +17,7 @@ from commonplace.console.session import Gate
 from commonplace.edge.authenticate import check_bind
 from commonplace.edge.http.connections import ConnectionLimits
 from commonplace.edge.http.draining import Draining
-from commonplace.edge.http.endpoints import requested_selection
+from commonplace.edge.http.middleware import requested_selection
 from commonplace.edge.http.operations import host_check, operation_routes
 from commonplace.edge.http.reach import HttpOptions, checking, hosts_of, is_https
 from commonplace.kernel.auth import AuthContext

@@ -68,6 +68,7 @@ class Call:
     meta: Mapping[str, Any] = field(default_factory=dict)
     trace_id: str = ""
     own: Tool | None = None  # a change that only its caller makes, and no registry lists
+    tool: Tool | None = None  # the registry's tool, where the edge has resolved the name
     # set by the pipeline once the arguments are known: a dispatcher's read is not a change
     mutates: bool = False
     # set by the pipeline when the handler is reached: until then nothing can have changed
@@ -165,9 +166,7 @@ class Pipeline:
             call.deadline = time.monotonic() + self._default_timeout_seconds
         tool: Tool | None = None
         try:
-            tool = call.own or (
-                self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
-            )
+            tool = call.own or call.tool or self._resolve(call)
             admit = functools.partial(self._admit, call, tool)
             if call.own is None:
                 self._admit_all(call, tool)
@@ -203,6 +202,9 @@ class Pipeline:
             return self._done(call, tool, None, error, begun)
         except Exception as error:  # the one place where a defect becomes an answer
             return self._done(call, tool, None, _internal(error, call), begun)
+
+    def _resolve(self, call: Call) -> Tool:
+        return self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
 
     async def _finish(
         self, call: Call, tool: Tool, output: Awaitable[Output], begun: float

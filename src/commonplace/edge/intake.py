@@ -57,7 +57,7 @@ class UndecodedBytes:
     def take(self, caller: str, size: int) -> None:
         if self.total + size > self.most or self.by_caller[caller] + size > self.most_per_caller:
             self.by_caller += Counter()  # drop callers that have nothing
-            raise Refused(rpc_error(_busy()))
+            raise MessageRefused(rpc_error(_busy()))
         self.total += size
         self.by_caller[caller] += size
 
@@ -68,7 +68,7 @@ class UndecodedBytes:
             del self.by_caller[caller]
 
 
-class Refused(Exception):
+class MessageRefused(Exception):
     """A message that is not taken in. `request_id` is given where it was read."""
 
     def __init__(self, error: RpcError, request_id: RequestId | None = None) -> None:
@@ -77,7 +77,7 @@ class Refused(Exception):
         self.request_id = request_id
 
 
-class Incoming:
+class IncomingMessage:
     """One message while it arrives. `close` gives its bytes back to the budget."""
 
     __slots__ = (
@@ -112,7 +112,7 @@ class Incoming:
     def add(self, chunk: bytes) -> None:
         """Take the next bytes.
 
-        Raises Refused as soon as it is clear that the message cannot be served.
+        Raises MessageRefused as soon as it is clear that the message cannot be served.
         """
         if not chunk:
             return
@@ -140,7 +140,7 @@ class Incoming:
         return self._chunks[0]
 
     async def decode(self, pool: ThreadPoolExecutor) -> Any:
-        """The value of a message of any size. Raises InvalidMessage and Refused."""
+        """The value of a message of any size. Raises InvalidMessage and MessageRefused."""
         if self._scan is None:
             return self.decode_small()
         return await asyncio.get_running_loop().run_in_executor(
@@ -200,7 +200,7 @@ class Incoming:
                 self._scan.feed(chunk[start : start + SMALL_BYTES])
         except StructureError as error:
             if error.limit == "levels":  # no decoder follows it: as with a text that is not JSON
-                raise Refused(
+                raise MessageRefused(
                     RpcError(PARSE_ERROR, "Parse error", {"message": str(error)})
                 ) from None
             told = {"limit": error.limit, "most": error.most}
@@ -208,14 +208,18 @@ class Incoming:
                 f"The message is too complex: {error}. Send large documents as one string, "
                 f"or in parts."
             )
-            raise Refused(RpcError(RESOURCE_LIMIT, message, told), self._request_id) from None
+            raise MessageRefused(
+                RpcError(RESOURCE_LIMIT, message, told), self._request_id
+            ) from None
 
-    def _too_large(self, accepted: Acceptance) -> Refused:
+    def _too_large(self, accepted: Acceptance) -> MessageRefused:
         limit = accepted.most_bytes
         if accepted.name == "This server":
-            return Refused(too_large(limit), self._request_id)
+            return MessageRefused(too_large(limit), self._request_id)
         message = f"{accepted.name} takes messages of at most {limit} bytes."
-        return Refused(RpcError(RESOURCE_LIMIT, message, {"limit_bytes": limit}), self._request_id)
+        return MessageRefused(
+            RpcError(RESOURCE_LIMIT, message, {"limit_bytes": limit}), self._request_id
+        )
 
 
 def _busy() -> CommonplaceError:

@@ -1,16 +1,21 @@
-"""JSON-RPC 2.0 on the wire: decode once, judge the shape, encode once."""
+"""JSON-RPC 2.0 on the wire: decode once, check the shape, encode once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from commonplace.dispatch.error_table import INVALID_REQUEST, PARSE_ERROR, rpc_object
+from commonplace.dispatch.error_table import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    rpc_object,
+)
 from commonplace.kernel.errors import CommonplaceError, Kind
+from commonplace.kernel.json_types import Json, JsonObject
 
 RequestId = str | int | float
 
@@ -18,14 +23,14 @@ RequestId = str | int | float
 class RpcError(Exception):
     """A JSON-RPC error object on its way out."""
 
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data
 
-    def as_dict(self) -> dict[str, Any]:
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+    def as_dict(self) -> JsonObject:
+        error: JsonObject = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
         return error
@@ -39,18 +44,21 @@ def rpc_error(error: CommonplaceError) -> RpcError:
     return RpcError(found["code"], found["message"], found["data"])
 
 
+def internal_error(message: str) -> RpcError:
+    """Return the error of a request that the server failed on."""
+    return RpcError(INTERNAL_ERROR, "Internal error", {"message": message})
+
+
 @dataclass(slots=True)
 class Message:
-    """A request (id and method), a notification (method) or a response to one of our requests
-    (id).
-    """
+    """A request (id and method), a notification (method) or a response to ours (id)."""
 
-    raw: dict[str, Any]
+    raw: JsonObject
     id: RequestId | None
     method: str | None
 
     @property
-    def params(self) -> Any:
+    def params(self) -> Json:
         return self.raw.get("params")
 
     @property
@@ -59,7 +67,7 @@ class Message:
 
 
 class InvalidMessage(Exception):
-    """A line that owes an error answer: with the id where one could be read, else null."""
+    """A line that gets an error answer: with its id where that could be read, else null."""
 
     def __init__(self, error: RpcError, request_id: RequestId | None = None) -> None:
         super().__init__(error.message)
@@ -68,36 +76,39 @@ class InvalidMessage(Exception):
 
     @classmethod
     def unreadable(cls, reason: str, request_id: RequestId | None = None) -> InvalidMessage:
-        """Text that cannot be decoded: a parse error, or an invalid request where at least its
-        id is known.
-        """
+        """Return a parse error, or an invalid request where the id is known."""
         if request_id is not None:
             return _invalid(reason, request_id)
         return cls(RpcError(PARSE_ERROR, "Parse error", {"message": reason}))
 
 
-def decode(line: bytes) -> Any:
+def decode(line: bytes) -> Json:
+    """Decode a message or a batch. Raises InvalidMessage."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as wrong:
         raise _unreadable(line, str(wrong)[:200]) from None
-    members = value if type(value) is list else (value,)
-    if any(type(member) is dict and type(member.get("id")) is float for member in members):
-        _restore_large_ids(line, members)
+    if type(value) is dict:
+        if type(value.get("id")) is float:
+            _restore_large_ids(line, (value,))
+    elif type(value) is list and any(
+        type(member) is dict and type(member.get("id")) is float for member in value
+    ):
+        _restore_large_ids(line, value)
     return value
 
 
 def _unreadable(line: bytes, reason: str) -> InvalidMessage:
-    """JSON that we cannot hold is JSON still: half of a surrogate pair, which clients in
-    JavaScript send when they cut a string in an emoji, a number beyond all floats.
+    """Explain a text that orjson refuses, with its id where it is JSON all the same.
 
-    Its request can be told; without its id the client would wait for ever.
+    Clients in JavaScript send half a surrogate pair when they cut a string inside an emoji; others
+    send numbers beyond all floats. Without the id such a client would wait for ever.
     """
     try:
-        value = json.loads(line.decode(), parse_constant=_no_constant)
+        value = json.loads(line.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return InvalidMessage(RpcError(PARSE_ERROR, "Parse error", {"message": reason}))
-    readable = _readable(value.get("id")) if type(value) is dict else None
+    readable = readable_id(value.get("id")) if type(value) is dict else None
     try:
         encode_id(readable)
     except TypeError:  # the half is in the id itself
@@ -105,11 +116,11 @@ def _unreadable(line: bytes, reason: str) -> InvalidMessage:
     return _invalid(reason, readable)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
-def _restore_large_ids(line: bytes, members: Sequence[Any]) -> None:
+def _restore_large_ids(line: bytes, members: Sequence[Json]) -> None:
     """Put back integer ids beyond 64 bits, which orjson reads as floats.
 
     A client compares the id of an answer with the one it sent.
@@ -123,15 +134,14 @@ def _restore_large_ids(line: bytes, members: Sequence[Any]) -> None:
             member["id"] = exact["id"]
 
 
-def message(value: Any) -> Message:
-    """Judge one decoded value.
+def parse_message(value: Json) -> Message:
+    """Check the shape of a decoded value. Raises InvalidMessage.
 
-    JSON-RPC allows a null id; MCP does not, and nobody could match its answer.
+    JSON-RPC allows an id of null. MCP does not, and no client could match its answer.
     """
     if not isinstance(value, dict):
         raise _invalid("a message is a JSON object", None)
-    request_id = value.get("id")
-    readable = _readable(request_id)
+    readable = readable_id(value.get("id"))
     if value.get("jsonrpc") != "2.0":
         raise _invalid('"jsonrpc" must be "2.0"', readable)
     method = value.get("method")
@@ -147,7 +157,8 @@ def message(value: Any) -> Message:
     return Message(value, readable, method)
 
 
-def _readable(request_id: Any) -> RequestId | None:
+def readable_id(request_id: Json) -> RequestId | None:
+    """Return an id that an answer can carry, or None."""
     return (
         request_id
         if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool)
@@ -160,7 +171,7 @@ def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
 
 
 def encode_result(request_id: RequestId | None, payload: bytes | list[bytes]) -> bytes:
-    """`payload` is a result's JSON, whole or in pieces that are joined here and nowhere else."""
+    """Encode an answer; `payload` is the JSON of its result, whole or in pieces."""
     pieces = payload if isinstance(payload, list) else (payload,)
     return b"".join(
         (b'{"jsonrpc":"2.0","id":', encode_id(request_id), b',"result":', *pieces, b"}")
@@ -177,7 +188,7 @@ def encode_error(request_id: RequestId | None, error: RpcError) -> bytes:
     )
 
 
-def encode_notification(method: str, params: dict[str, Any]) -> bytes:
+def encode_notification(method: str, params: JsonObject) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params}, default=str)
 
 

@@ -16,11 +16,14 @@ from mcp_types import jsonrpc_message_adapter
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.edge.core import Core
-from commonplace.edge.http.endpoints import build_app
+from commonplace.edge.http.application import build_app
 from commonplace.edge.http.reach import HttpOptions
 from commonplace.edge.product import Product
-from commonplace.edge.sdk.server import SCOPE_KEY, SdkSessions, build_server
+from commonplace.edge.request import Request
+from commonplace.edge.sdk.server import build_server
+from commonplace.edge.sdk.sessions import SdkSessions
 from commonplace.edge.stdio.connection import Connection
+from commonplace.edge.stdio.framing import LineReader
 from commonplace.kernel.auth import local_user
 from conformance.corpus import corpus_toolset
 from conformance.features import ConformanceFeatures
@@ -62,9 +65,11 @@ def _owed(script: Script) -> int:
 async def over_our_connection(served: Product, script: Script) -> Answers:
     """Each message as a line to `Connection`, one after another; everything it sent."""
     outbox = Outbox()
-    connection = Connection(Core(served), outbox.add, lambda: None)
+    core = Core(served)
+    connection = Connection(core, outbox.add, lambda: None)
+    lines = LineReader(core, connection)
     for done, message in enumerate(script, 1):
-        connection.feed(json.dumps(message).encode() + b"\n")
+        lines.feed(json.dumps(message).encode() + b"\n")
         await outbox.until_answered(script[:done])
     await connection.drain(5.0)
     return outbox.sent
@@ -72,7 +77,7 @@ async def over_our_connection(served: Product, script: Script) -> Answers:
 
 async def over_the_sdk(served: Product, script: Script) -> Answers:
     """The same messages through the SDK's own stream loop around the same product."""
-    server = build_server(Core(served), local_user())
+    server = build_server(Core(served), Request(local_user(), served.selection))
     to_server, inbound = anyio.create_memory_object_stream[Any](64)
     outbound, from_server = anyio.create_memory_object_stream[Any](64)
     outbox = Outbox()
@@ -176,8 +181,9 @@ async def with_sdk_http(use: Callable[[HttpPeer], Awaitable[Any]]) -> Any:
     manager = SdkSessions(Core(served))
 
     async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        scope[SCOPE_KEY] = (local_user(), served.selection, False)
-        await manager.serve(scope, receive, send)
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        request = Request(local_user(), served.selection, headers=headers)
+        await manager.serve(request, scope, receive, send)
 
     async with manager.run():
         return await use(HttpPeer(app))

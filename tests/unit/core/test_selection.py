@@ -10,7 +10,7 @@ import pytest
 from commonplace.bootstrap.app import App, build
 from commonplace.cli import main
 from commonplace.dispatch.registry import Selection
-from commonplace.edge.http.endpoints import requested_selection
+from commonplace.edge.http.middleware import requested_selection
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import Settings
 

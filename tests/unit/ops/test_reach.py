@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.edge.http.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refusal
+from commonplace.edge.http.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refuse_reach
 
 
 def status(
     host: str, *allowed: str, scheme: str = "http", public_url: str = "", **headers: str
 ) -> int:
-    answer = refusal(
+    answer = refuse_reach(
         {"host": host, **headers},
         HttpOptions(public_url, allowed, ("https://listed.example",)),
         scheme,

@@ -12,9 +12,9 @@ from types import FrameType
 
 import uvicorn
 
+from commonplace.edge.http.application import build_app
 from commonplace.edge.http.connections import guarded_protocol
 from commonplace.edge.http.draining import Draining
-from commonplace.edge.http.endpoints import build_app
 from commonplace.edge.http.reach import HttpOptions
 from commonplace.edge.product import Product
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError

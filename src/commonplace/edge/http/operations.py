@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from commonplace.edge.authenticate import METADATA_PATH, has_metadata, protected_resource
-from commonplace.edge.http.endpoints import unauthorized
-from commonplace.edge.http.reach import HttpOptions, refusal
+from commonplace.edge.http.reach import HttpOptions, refuse_reach
+from commonplace.edge.http.responses import unauthorized
 from commonplace.edge.product import Authenticator
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
@@ -69,4 +69,4 @@ def operation_routes(
 
 def host_check(options: HttpOptions) -> Callable[[Request], Response | None]:
     """The same check of Host and Origin that /mcp makes."""
-    return lambda request: refusal(request.headers, options, request.url.scheme)
+    return lambda request: refuse_reach(request.headers, options, request.url.scheme)

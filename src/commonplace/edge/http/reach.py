@@ -57,7 +57,7 @@ def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
     return (_as_host(bound), *configured)
 
 
-def refusal(
+def refuse_reach(
     headers: Mapping[str, str], options: HttpOptions, scheme: str = "http"
 ) -> Response | None:
     """Refuse DNS rebinding and foreign pages.
@@ -83,7 +83,7 @@ def refusal(
 
 def checking(options: HttpOptions) -> Callable[[Mapping[str, str], str], Response | None]:
     """The check of headers and scheme, for routes that others make."""
-    return lambda headers, scheme: refusal(headers, options, scheme)
+    return lambda headers, scheme: refuse_reach(headers, options, scheme)
 
 
 def is_https(scheme: str, public_url: str) -> bool:
@@ -124,7 +124,7 @@ def _origin_of(address: str) -> tuple[str, str, int] | None:
     )
 
 
-def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:
+def share_answer(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:
     """The same `send`, which lets a page of a configured origin read the answer (CORS).
 
     Nothing for any other.
@@ -146,7 +146,7 @@ def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send
     return sending
 
 
-def preflight(
+def answer_preflight(
     method: str, headers: Mapping[str, str], options: HttpOptions, methods: str
 ) -> Response | None:
     """The answer to a browser that asks beforehand.

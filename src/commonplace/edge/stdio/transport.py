@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from commonplace.edge.core import Core
 from commonplace.edge.product import Product
 from commonplace.edge.stdio.connection import Connection
+from commonplace.edge.stdio.framing import LineReader
 
 READ_BYTES = (
     64 * 1024
@@ -67,8 +68,9 @@ async def _serve(product: Product, read_fd: int, write_fd: int, beside: Beside) 
 async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     ended = asyncio.Event()
     writer = await _Writer.open(write_fd, ended.set)
-    connection = Connection(Core(product), writer.send, ended.set)
-    pump = asyncio.create_task(_pump(read_fd, connection, writer))
+    core = Core(product)
+    connection = Connection(core, writer.send, ended.set)
+    pump = asyncio.create_task(_pump(read_fd, LineReader(core, connection), connection, writer))
     waiter = asyncio.create_task(ended.wait())
     with contextlib.suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(
@@ -83,18 +85,18 @@ async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     await writer.close()
 
 
-async def _pump(read_fd: int, connection: Connection, writer: _Writer) -> None:
+async def _pump(read_fd: int, lines: LineReader, connection: Connection, writer: _Writer) -> None:
     read = await _open_reader(read_fd)
     while data := await read():
-        connection.feed(data)
+        lines.feed(data)
         writer.flush()
-        if connection.decodes:
-            await connection.decode_waiting()
-        if connection.crowded:
-            await connection.room()
+        if lines.is_waiting:
+            await lines.decode_waiting()
+        if connection.calls.is_full:
+            await connection.calls.wait_for_room()
         await writer.drained()
-    connection.finish_input()
-    await connection.decode_waiting()
+    lines.finish()
+    await lines.decode_waiting()
     writer.flush()
 
 
