@@ -1,13 +1,12 @@
-"""Vectors of memory in PostgreSQL (pgvector): exact nearest neighbours within one tenant, shared
-by every process.
-"""
+"""Vectors of memory in PostgreSQL (pgvector), shared by every process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.memory.store.rows import as_json
+import orjson
+
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import Embedder
 from commonplace.storage.postgres.connection import PostgresConnection
@@ -21,7 +20,7 @@ _QUERIES = load_postgres_queries("commonplace.memory.retrieval", "postgres_vecto
 
 
 class PostgresVectors:
-    """One row per entry and field. Blocking; call from a worker thread."""
+    """Finds exact nearest neighbours in one row per entry and field. Its methods block."""
 
     def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
         self._database = database
@@ -35,15 +34,15 @@ class PostgresVectors:
         prefix: str = "",
         also: Iterable[str] = (),
     ) -> Neighbours:
-        asked = sorted(set(also))
+        named_keys = sorted(set(also))
         which = {**self._which(partition), "vector": _text(query)}
 
         def read(connection: PostgresConnection) -> dict[str, float]:
             bounds = {"prefix": prefix, "upper": upper_bound(prefix), "limit": limit}
             near = connection.execute(_QUERIES["nearest"], {**which, **bounds}) if limit else None
             named = (
-                connection.execute(_QUERIES["among"], {**which, "documents": as_json(asked)})
-                if asked
+                connection.execute(_QUERIES["among"], {**which, "documents": _json(named_keys)})
+                if named_keys
                 else None
             )
             return {
@@ -61,16 +60,14 @@ class PostgresVectors:
     ) -> int:
         which = self._which(partition)
         wanted = {passage.key: passage for passage in passages}
-        here = {**which, "documents": as_json(list(wanted))}
+        here = {**which, "documents": _json(list(wanted))}
         known: dict[str, str] = {}
         if wanted:
             known = dict(
                 self._database.read_now(lambda c: c.execute(_QUERIES["present"], here).fetchall())
             )
         new = [passage for passage in wanted.values() if known.get(passage.key) != passage.digest]
-        new.sort(
-            key=lambda passage: passage.key
-        )  # in one order: two processes never wait for each other
+        new.sort(key=lambda passage: passage.key)  # so that two processes cannot deadlock
         vectors: Iterable[Vector] = (
             self._embedder.embed([passage.text for passage in new]) if new else ()
         )
@@ -95,7 +92,7 @@ class PostgresVectors:
         )
 
     def close(self) -> None:
-        """Nothing runs beside: the database is its opener's."""
+        """Do nothing: the database is closed by its opener."""
 
     def _which(self, partition: Partition) -> dict[str, str]:
         return {
@@ -103,6 +100,10 @@ class PostgresVectors:
             "field": partition.scope,
             "model": self._embedder.identity,
         }
+
+
+def _json(keys: Sequence[str]) -> str:
+    return orjson.dumps(keys).decode()
 
 
 def _text(vector: Vector) -> str:
