@@ -204,7 +204,7 @@ def test_mem0_memories_keep_text_times_and_metadata(memory: Calls) -> None:
 def test_basic_memory_notes_keep_observations_tags_and_relations(memory: Calls) -> None:
     done = bring(memory, FOREIGN / "basic")
     assert (done.format, done.entries, done.links) == (ImportFormat.BASIC_MEMORY, 2, 1)
-    assert done.problems == ("notes/Retry policy.md: no note called 'A page that is not here'",)
+    assert done.problems == ("notes/Retry policy.md: no note is called 'A page that is not here'",)
     entries = {
         entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))
     }
@@ -393,7 +393,7 @@ def test_an_empty_list_is_an_import_of_nothing(memory: Calls, tmp_path: Path, te
     assert (done.read, done.entries, done.problems) == (
         0,
         0,
-        ("e.json holds no memories: there is nothing to import",),
+        ("e.json has no memories: there is nothing to import",),
     )
 
 
@@ -539,7 +539,7 @@ def test_tags_in_one_text_are_tags_and_what_says_nothing_is_left_out(
         orjson.dumps({"results": records, "relations": [{"source": "a"}]})
     )
     done = bring(memory, tmp_path / "mem0.json")
-    assert done.problems == ("1 relations: mem0 relates names, not memories",)
+    assert done.problems == ("1 relations skipped: mem0 relates names, not memories",)
     assert set(state(memory)[0][0].tags) == {"a", "b", "c", "d"}
     (tmp_path / "in.jsonl").write_text('{"record": "entry", "id": "x"}\n')
     assert bring(memory, tmp_path / "in.jsonl").problems == (

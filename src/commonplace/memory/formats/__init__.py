@@ -1,3 +1,1 @@
-"""Memory's ways in and out: Rekall, server-memory, Basic Memory and mem0 in; archive, Obsidian
-vault and JSON lines both ways.
-"""
+"""Exchange formats: Rekall, server-memory, Basic Memory, mem0, Obsidian and JSON lines."""

@@ -1,6 +1,4 @@
-"""What an import reads and an export writes, whatever the format, and how foreign records become
-entries.
-"""
+"""Entries of an import or export, and how records of other programs become entries."""
 
 from __future__ import annotations
 
@@ -9,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.model import (
     Entry,
@@ -40,7 +38,7 @@ from commonplace.memory.ulid import is_ulid
 FILE_BYTES = 512 * 1024 * 1024  # of one file of an import, unpacked
 RECORDS = 1_000_000
 
-# What other programs call our types and relations.
+# Names that other programs use for our types and relations.
 _TYPES = {
     "bug": ("bug", "bugfix", "issue", "problem", "error", "fix", "incident", "defect"),
     "pattern": (
@@ -81,8 +79,8 @@ _RELATION_OF = {
 class Batch:
     """Entries with their links and accesses.
 
-    `problems` says what was left out and why; `with_status` are the ids of entries whose record says
-    whether they are superseded.
+    `problems` says what was left out and why; `with_status` has the ids of entries whose record
+    states whether they are superseded.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -91,11 +89,26 @@ class Batch:
     problems: list[str] = field(default_factory=list)
     with_status: set[str] = field(default_factory=set)
 
+    def add(self, where: str, make: Callable[[], Entry]) -> Entry | None:
+        """Add the entry that `make` returns, or note why it is not valid."""
+        if len(self.entries) >= RECORDS:
+            raise failure(
+                INVALID_IMPORT, f"More than {RECORDS} records.", hint="Import it in parts."
+            )
+        try:
+            entry = make()
+        except CommonplaceError as error:
+            self.problems.append(f"{where}: {error.message}")
+            return None
+        self.entries.append(entry)
+        return entry
+
 
 @dataclass(frozen=True, slots=True)
 class EntryBuilder:
-    """Makes entries and links from foreign records: bounded, cleaned, with ids of our own where
-    theirs are no ULIDs.
+    """Makes entries and links from records of other programs.
+
+    Texts are cleaned and bounded; an id that is not a ULID is replaced.
     """
 
     new_id: Callable[[], str]
@@ -119,80 +132,72 @@ class EntryBuilder:
         updated: object = None,
         superseded_by: object = None,
     ) -> Entry:
-        """Raises INVALID_IMPORT for what cannot be kept whole."""
-        content = clean_text(content)
-        if not title.strip() and not content.strip():
-            raise failure(INVALID_IMPORT, "it has neither a title nor a text.")
-        if len(" ".join(title.split())) > TITLE_CHARACTERS and not content.startswith(
-            title.strip()
-        ):
-            content = (
-                f"{clean_text(title).strip()}\n\n{content}".rstrip()
-            )  # nothing of a long title is lost
-        if len(content) > CONTENT_CHARACTERS:
-            raise failure(
-                INVALID_IMPORT,
-                f"{title[:60]!r} has {len(content)} characters; {CONTENT_CHARACTERS} are kept at "
-                f"most.",
-            )
+        """Make an entry; raises INVALID_IMPORT if it would lose text."""
+        content = _checked_content(title, clean_text(content))
+        semantic, obsolete = str(memory_type) == "semantic", str(status) == "obsolete"
         created_at = parse_moment(str(created) if created else None, self.now)
-        named = clean_project(str(project or self.project or ""))
+        project_name = clean_project(str(project or self.project or ""))
+        names = clean_tags([str(tag) for tag in tags if tag is not None])[:TAGS]
         return Entry(
-            id=str(id_) if isinstance(id_, str) and is_ulid(id_) else self.new_id(),
+            id=_ulid(id_) or self.new_id(),
             type=entry_type(type_),
             title=clean_title(title, content),
             content=content,
-            tags=tuple(
-                tag[:TAG_CHARACTERS]
-                for tag in clean_tags([str(tag) for tag in tags if tag is not None])[:TAGS]
-            ),
-            project=named[:PROJECT_CHARACTERS].rstrip() if named else None,
+            tags=tuple(name[:TAG_CHARACTERS] for name in names),
+            project=project_name[:PROJECT_CHARACTERS].rstrip() if project_name else None,
             confidence=max(0, min(5, confidence)) if isinstance(confidence, int) else 3,
-            status=EntryStatus.OBSOLETE if str(status) == "obsolete" else EntryStatus.ACTIVE,
-            memory_type=MemoryType.SEMANTIC
-            if str(memory_type) == "semantic"
-            else MemoryType.EPISODIC,
+            status=EntryStatus.OBSOLETE if obsolete else EntryStatus.ACTIVE,
+            memory_type=MemoryType.SEMANTIC if semantic else MemoryType.EPISODIC,
             created_at=created_at,
             updated_at=parse_moment(str(updated) if updated else None, created_at),
             context=clean_context(context)[0],
-            superseded_by=str(superseded_by)
-            if isinstance(superseded_by, str) and is_ulid(superseded_by)
-            else None,
+            superseded_by=_ulid(superseded_by),
         )
 
     def link(self, source: str, target: str, relation: object, created: object = None) -> Link:
+        """Make a link; an unknown relation becomes `related`."""
         moment = parse_moment(str(created) if created else None, self.now)
         return Link(self.new_id(), source, target, relation_type(relation), moment)
 
 
+def _checked_content(title: str, content: str) -> str:
+    """Return the content, with the whole title before it if the title must be cut."""
+    if not title.strip() and not content.strip():
+        raise failure(INVALID_IMPORT, "it has neither a title nor a text.")
+    too_long = len(" ".join(title.split())) > TITLE_CHARACTERS
+    if too_long and not content.startswith(title.strip()):
+        content = f"{clean_text(title).strip()}\n\n{content}".rstrip()
+    if len(content) > CONTENT_CHARACTERS:
+        raise failure(
+            INVALID_IMPORT,
+            f"{title[:60]!r} has {len(content)} characters; the limit is {CONTENT_CHARACTERS}.",
+        )
+    return content
+
+
+def _ulid(value: object) -> str | None:
+    return value if isinstance(value, str) and is_ulid(value) else None
+
+
 def entry_type(name: object) -> EntryType:
+    """Return the type that a name stands for, `reference` if it is unknown."""
     return _TYPE_OF.get(str(name or "").strip().casefold(), EntryType.REFERENCE)
 
 
 def knows_type(name: object) -> bool:
+    """Say whether a name stands for one of our types."""
     return str(name or "").strip().casefold() in _TYPE_OF
 
 
 def relation_type(name: object) -> RelationType:
+    """Return the relation that a name stands for, `related` if it is unknown."""
     return _RELATION_OF.get(
         "_".join(str(name or "").casefold().replace("-", " ").split()), RelationType.RELATED
     )
 
 
-def kept(batch: Batch, where: str, make: Callable[[], Entry]) -> Entry | None:
-    """Add what `make` makes, or note why it cannot be kept."""
-    if len(batch.entries) >= RECORDS:
-        raise failure(INVALID_IMPORT, f"More than {RECORDS} records.", hint="Import it in parts.")
-    try:
-        entry = make()
-    except CommonplaceError as unfit:
-        batch.problems.append(f"{where}: {unfit.message}")
-        return None
-    batch.entries.append(entry)
-    return entry
-
-
 def read_bounded(path: Path) -> bytes:
+    """Read a file without its byte order mark; raises INVALID_IMPORT if it is too large."""
     if path.stat().st_size > FILE_BYTES:
         raise failure(
             INVALID_IMPORT,
@@ -202,24 +207,20 @@ def read_bounded(path: Path) -> bytes:
     return path.read_bytes().removeprefix(codecs.BOM_UTF8)
 
 
-def text_of(record: Mapping[str, Any], *names: str) -> str:
-    """The first of these fields that holds text."""
+def text_of(record: Mapping[str, Json], *names: str) -> str:
+    """Return the first of the named fields that has text."""
     return next(
         (value for name in names if isinstance(value := record.get(name), str) and value), ""
     )
 
 
-def list_of(value: object) -> list[Any]:
-    """A list as it is, one text as the only item of one."""
-    return (
-        list(value)
-        if isinstance(value, (list, tuple))
-        else [value]
-        if isinstance(value, str) and value
-        else []
-    )
+def list_of(value: object) -> list[object]:
+    """Return a list as it is, and a text as a list of one."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [value] if isinstance(value, str) and value else []
 
 
-def tags_of(value: object) -> list[Any]:
-    """Tags as a list, or as one text with commas between them."""
-    return value.split(",") if isinstance(value, str) else list_of(value)
+def tags_of(value: object) -> list[object]:
+    """Return tags from a list, or from a text with commas between them."""
+    return list(value.split(",")) if isinstance(value, str) else list_of(value)

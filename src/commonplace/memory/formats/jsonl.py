@@ -1,20 +1,22 @@
-"""JSON lines: our own export (`record`: entry or link), and the file of the MCP reference
-server-memory (`type`: entity or relation).
+"""JSON lines: our own export, and the file of the reference server-memory.
+
+Our records have `record` (entry or link), those of server-memory `type` (entity or relation).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.batch import (
     Batch,
     EntryBuilder,
-    kept,
     knows_type,
     list_of,
     read_bounded,
@@ -31,6 +33,7 @@ from commonplace.memory.model import Entry
 
 
 def write_jsonl(batch: Batch, path: Path) -> None:
+    """Write one record a line, entries first."""
     with path.open("wb") as stream:
         for entry in batch.entries:
             stream.write(
@@ -42,10 +45,11 @@ def write_jsonl(batch: Batch, path: Path) -> None:
 
 
 def read_jsonl(path: Path, builder: EntryBuilder) -> Batch:
+    """Read our own export."""
     batch = Batch()
     for where, record in _lines(path):
         if record.get("record") == "entry":
-            entry = kept(batch, where, lambda record=record: read_entry_record(record, builder))  # type: ignore[misc]
+            entry = batch.add(where, partial(read_entry_record, record, builder))
             if entry is not None:
                 note_record(batch, entry.id, record, builder.now)
         elif record.get("record") == "link":
@@ -56,56 +60,61 @@ def read_jsonl(path: Path, builder: EntryBuilder) -> Batch:
 
 
 def read_server_memory(path: Path, builder: EntryBuilder) -> Batch:
-    """An entity is an entry with its observations as lines; what relates two entities is a link
-    and a line of its source.
-    """
-    entities: dict[str, dict[str, Any]] = {}
-    relations: list[tuple[str, dict[str, Any]]] = []
+    """Read entities as entries, with their observations and relations as lines."""
     batch = Batch()
-    for where, record in _graph(path):
-        name = text_of(record, "name")
-        if record.get("type") == "entity" and name:
-            known = entities.setdefault(
-                name, {"where": where, "type": text_of(record, "entityType"), "observations": []}
-            )
-            known["observations"] += [str(item) for item in list_of(record.get("observations"))]
-        elif record.get("type") == "relation":
-            relations.append((where, record))
-        else:
-            batch.problems.append(f"{where}: neither an entity nor a relation")
-    told: dict[str, list[str]] = {}
-    for _, record in relations:
-        told.setdefault(text_of(record, "from"), []).append(
-            f"{text_of(record, 'relationType')}: {text_of(record, 'to')}"
-        )
-    made: dict[str, Entry] = {}
-    for name, entity in entities.items():
-        lines = [f"- {line}" for line in dict.fromkeys(entity["observations"])]
-        lines += [f"- {line}" for line in dict.fromkeys(told.get(name, []))]
-        tags = [entity["type"]] if entity["type"] and not knows_type(entity["type"]) else []
-        content, type_ = "\n".join(lines), entity["type"]
-        entry = kept(
-            batch,
-            entity["where"],
-            lambda name=name, content=content, type_=type_, tags=tags: builder.entry(
-                name, content, type_=type_, tags=tags
-            ),  # type: ignore[misc]
-        )
+    graph = _read_graph(path, batch)
+    entries: dict[str, Entry] = {}
+    for name, entity in graph.entities.items():
+        tags = [entity.type] if entity.type and not knows_type(entity.type) else []
+        lines = (*dict.fromkeys(entity.observations), *dict.fromkeys(entity.relations))
+        content = "\n".join(f"- {line}" for line in lines)
+        make = partial(builder.entry, name, content, type_=entity.type, tags=tags)
+        entry = batch.add(entity.where, make)
         if entry is not None:
-            made[name] = entry
-    for where, record in relations:
-        source, target = made.get(text_of(record, "from")), made.get(text_of(record, "to"))
+            entries[name] = entry
+    for where, record in graph.relations:
+        source, target = entries.get(text_of(record, "from")), entries.get(text_of(record, "to"))
         if source is None or target is None:
-            batch.problems.append(f"{where}: relates an entity that the file does not have")
+            batch.problems.append(f"{where}: relates an entity that is not in the file")
         elif source.id != target.id:
             batch.links.append(builder.link(source.id, target.id, record.get("relationType")))
     return batch
 
 
-def _graph(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Its lines, or what its tool `read_graph` answers: one object with all entities and
-    relations.
-    """
+@dataclass(slots=True)
+class _Entity:
+    where: str
+    type: str
+    observations: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Graph:
+    entities: dict[str, _Entity] = field(default_factory=dict)
+    relations: list[tuple[str, JsonObject]] = field(default_factory=list)
+
+
+def _read_graph(path: Path, batch: Batch) -> _Graph:
+    graph = _Graph()
+    for where, record in _graph_records(path):
+        name = text_of(record, "name")
+        if record.get("type") == "entity" and name:
+            entity = graph.entities.setdefault(name, _Entity(where, text_of(record, "entityType")))
+            entity.observations += [str(item) for item in list_of(record.get("observations"))]
+        elif record.get("type") == "relation":
+            graph.relations.append((where, record))
+        else:
+            batch.problems.append(f"{where}: neither an entity nor a relation")
+    for _, record in graph.relations:
+        source = graph.entities.get(text_of(record, "from"))
+        if source is not None:
+            source.relations.append(f"{text_of(record, 'relationType')}: {text_of(record, 'to')}")
+    return graph
+
+
+def _graph_records(path: Path) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the lines of a file, or the records of an answer of the tool `read_graph`."""
     content = read_bounded(path).strip()
     try:
         whole = orjson.loads(content) if content else None
@@ -119,8 +128,8 @@ def _graph(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{type_} {number}", {**record, "type": type_} if isinstance(record, dict) else {}
 
 
-def first_record(path: Path) -> dict[str, Any]:
-    """The object on the first line, or the whole file where it is one; empty for anything else."""
+def first_record(path: Path) -> JsonObject:
+    """Return the object on the first line, or the whole file if it is one object, or nothing."""
     content = read_bounded(path).strip()
     for part in (content.split(b"\n", 1)[0], content):
         try:
@@ -131,15 +140,15 @@ def first_record(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lines(path: Path) -> Iterator[tuple[str, JsonObject]]:
     for number, line in enumerate(read_bounded(path).split(b"\n"), start=1):
         if line.strip():
             try:
                 record = orjson.loads(line)
-            except orjson.JSONDecodeError as broken:
+            except orjson.JSONDecodeError as error:
                 raise failure(
-                    INVALID_IMPORT, f"Line {number} of {path.name} is not JSON: {broken}."
-                ) from broken
+                    INVALID_IMPORT, f"Line {number} of {path.name} is not JSON: {error}."
+                ) from error
             if not isinstance(record, dict):
                 raise failure(INVALID_IMPORT, f"Line {number} of {path.name} is not an object.")
             yield f"line {number}", record

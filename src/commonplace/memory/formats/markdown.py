@@ -1,29 +1,28 @@
-"""Notes in folders: Basic Memory's (observations and [[wikilinks]]) in, an Obsidian vault out,
-which reads back as it was.
-"""
+"""Markdown notes: those of Basic Memory in, an Obsidian vault out, which can be read back."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import JsonObject
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.batch import RECORDS, Batch, EntryBuilder, kept, knows_type, tags_of
+from commonplace.memory.formats.batch import RECORDS, Batch, EntryBuilder, knows_type, tags_of
 from commonplace.memory.model import Entry, EntryUsage
 from commonplace.memory.text import parse_moment
 
 NOTE_BYTES = 4 * 1024 * 1024
-MARK = "commonplace"  # front matter of our own notes
-_LINKS = (
-    "\n\n%% commonplace links %%\n"  # an Obsidian comment: not shown, and where our content ends
-)
+MARK = "commonplace"  # key in the front matter of our own notes
+# An Obsidian comment, so it is not shown; our content ends before it.
+_LINKS = "\n\n%% commonplace links %%\n"
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n?", re.DOTALL)
 _OBSERVATION = re.compile(r"^\s*[-*] \[([^\]\[\n]{2,40})\] (.+)$", re.MULTILINE)
 _RELATION = re.compile(
@@ -37,10 +36,7 @@ _UNSAFE = re.compile(r"[^\w -]+")
 
 
 def write_vault(batch: Batch, folder: Path) -> None:
-    """One note an entry, in a folder for each type.
-
-    The folder must be new or empty: nothing of yours is overwritten.
-    """
+    """Write a note for each entry, in a folder for each type; the folder must be new or empty."""
     if folder.exists() and any(folder.iterdir()):
         raise failure(INVALID_IMPORT, f"{folder} is not empty.", hint="Give a new folder.")
     names = {
@@ -56,12 +52,9 @@ def write_vault(batch: Batch, folder: Path) -> None:
     for entry in batch.entries:
         target = folder / entry.type.value / f"{names[entry.id]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
-        plain = (
-            "\x85" not in entry.context
-        )  # YAML takes it for the end of a line, unless it is escaped
         front = yaml.safe_dump(
             _front(entry, batch.usage.get(entry.id)),
-            allow_unicode=plain,
+            allow_unicode="\x85" not in entry.context,  # unescaped, YAML ends the line there
             sort_keys=False,
             width=10_000,
         )
@@ -72,68 +65,89 @@ def write_vault(batch: Batch, folder: Path) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A note as it was read: its front matter and text, and whether we wrote it."""
+
+    where: str
+    title: str
+    front: JsonObject
+    content: str
+    ending: str  # where relations are: the part after our content, else the whole text
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    where: str
+    source_id: str
+    relation: str
+    target: str
+    created: str  # only in our own notes
+
+
 def read_notes(folder: Path, builder: EntryBuilder) -> Batch:
-    """Every Markdown file below a folder."""
+    """Read every Markdown file below a folder."""
     batch = Batch()
-    named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
+    names: dict[str, str] = {}  # ids by what a wikilink may say: title, file name, permalink
     mentions: list[tuple[str, str]] = []
-    relations: list[
-        tuple[str, ...]
-    ] = []  # where, source, relation, target, and when in our own notes
-    for path in _notes(folder, batch):
-        where = path.relative_to(folder).as_posix()
-        text = _text(path.read_bytes())
-        front, body = _split(text, where, batch)
-        ours = MARK in front
-        content, ending = (
-            (*body.rsplit(_LINKS, 1), "")[:2] if ours and _LINKS in body else (body, body)
-        )
-        title = str(front.get("title") or path.stem)
-        entry = kept(
-            batch,
-            where,
-            lambda f=front, t=title, c=content, o=ours: _entry(f, t, c, builder, o),  # type: ignore[misc]
-        )
+    relations: list[_Relation] = []
+    for path in _note_paths(folder, batch):
+        note = _read_note(path, path.relative_to(folder).as_posix(), batch)
+        entry = batch.add(note.where, partial(_entry, note, builder))
         if entry is None:
             continue
-        usage = _usage(front, builder)
+        usage = _usage(note.front, builder)
         if usage is not None:
             batch.usage[entry.id] = usage
-        if ours:
+        if note.ours:
             batch.with_status.add(entry.id)
-        for name in (
-            title,
-            path.stem,
-            str(front.get("permalink") or ""),
-            where.removesuffix(".md"),
-        ):
-            named.setdefault(name.casefold().strip(), entry.id)
-        relations += [
-            (where, entry.id, *(part.strip() for part in found))
-            for found in _RELATION.findall(ending)
-        ]
-        mentions += [
-            (entry.id, name.strip())
-            for name in _WIKILINK.findall("" if ours else _RELATION.sub("", body))
-        ]
+        permalink = str(note.front.get("permalink") or "")
+        for name in (note.title, path.stem, permalink, note.where.removesuffix(".md")):
+            names.setdefault(name.casefold().strip(), entry.id)
+        for found in _RELATION.findall(note.ending):
+            relations.append(_Relation(note.where, entry.id, *(part.strip() for part in found)))
+        if not note.ours:
+            text = _RELATION.sub("", note.content)
+            mentions += [(entry.id, name.strip()) for name in _WIKILINK.findall(text)]
     if not batch.entries and not batch.problems:
-        raise failure(INVALID_IMPORT, f"{folder.name} holds no Markdown notes.")
-    for where, source, relation, wanted, made in relations:
-        target = named.get(wanted.casefold())
-        if target is None:
-            batch.problems.append(f"{where}: no note called {wanted!r}")
-        elif target != source:
-            batch.links.append(builder.link(source, target, relation, made))
-    linked = {(link.source_id, link.target_id) for link in batch.links}
-    for pair in dict.fromkeys(
-        (source, named.get(name.casefold(), source)) for source, name in mentions
-    ):
-        if pair[0] != pair[1] and pair not in linked:
-            batch.links.append(builder.link(*pair, "related"))
+        raise failure(INVALID_IMPORT, f"{folder.name} has no Markdown notes.")
+    _add_links(batch, builder, names, relations, mentions)
     return batch
 
 
-def _front(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
+def _read_note(path: Path, where: str, batch: Batch) -> _Note:
+    front, body = _split(_decode(path.read_bytes()), where, batch)
+    ours = MARK in front
+    content = ending = body
+    if ours and _LINKS in body:
+        content, ending = body.rsplit(_LINKS, 1)
+    return _Note(where, str(front.get("title") or path.stem), front, content, ending, ours)
+
+
+def _add_links(
+    batch: Batch,
+    builder: EntryBuilder,
+    names: Mapping[str, str],
+    relations: Iterable[_Relation],
+    mentions: Iterable[tuple[str, str]],
+) -> None:
+    for relation in relations:
+        target = names.get(relation.target.casefold())
+        if target is None:
+            batch.problems.append(f"{relation.where}: no note is called {relation.target!r}")
+        elif target != relation.source_id:
+            batch.links.append(
+                builder.link(relation.source_id, target, relation.relation, relation.created)
+            )
+    linked = {link.ends for link in batch.links}
+    pairs = ((source, names.get(name.casefold(), source)) for source, name in mentions)
+    for pair in dict.fromkeys(pairs):
+        if pair[0] != pair[1] and pair not in linked:
+            batch.links.append(builder.link(*pair, "related"))
+
+
+def _front(entry: Entry, usage: EntryUsage | None) -> JsonObject:
     return {
         "title": entry.title,
         "type": entry.type.value,
@@ -152,29 +166,27 @@ def _front(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
     }
 
 
-def _entry(
-    front: dict[str, Any], title: str, content: str, builder: EntryBuilder, ours: bool
-) -> Entry:
-    tags = front.get("tags")
-    names = [str(tag) for tag in tags_of(tags) if tag is not None]
+def _entry(note: _Note, builder: EntryBuilder) -> Entry:
+    front, content = note.front, note.content
+    tags = [str(tag) for tag in tags_of(front.get("tags")) if tag is not None]
     type_ = front.get("type")
-    if not ours:  # elsewhere `#` marks a tag; in our own notes it is part of one
-        names = [name.strip().lstrip("#") for name in names]
+    if not note.ours:  # elsewhere `#` marks a tag; in our own notes it is part of one
+        tags = [tag.strip().lstrip("#") for tag in tags]
         content = content.strip()
-        observed = _OBSERVATION.findall(content)
-        names += [tag for _, text in observed for tag in _TAG.findall(text)]
+        observations = _OBSERVATION.findall(content)
+        tags += [tag for _, text in observations for tag in _TAG.findall(text)]
         if not knows_type(type_) or type_ == "note":
-            type_ = _observed_type([category for category, _ in observed]) or type_
+            type_ = _observed_type([category for category, _ in observations]) or type_
     return builder.entry(
-        title,
+        note.title,
         content,
         id_=front.get(MARK),
         type_=type_,
-        tags=names,
+        tags=tags,
         project=front.get("project"),
         confidence=front.get("confidence", 3),
         status=front.get("status"),
-        memory_type=front.get("memory_type") if ours else front.get("memory_type", "semantic"),
+        memory_type=front.get("memory_type", None if note.ours else "semantic"),
         context=str(front.get("context") or ""),
         created=front.get("created") or front.get("created_at"),
         updated=front.get("modified") or front.get("updated_at"),
@@ -183,12 +195,12 @@ def _entry(
 
 
 def _observed_type(categories: list[str]) -> str | None:
-    """What most observations are called, if it is one of our kinds."""
+    """Return the most frequent category of observations that is one of our types."""
     counts = Counter(category.casefold() for category in categories if knows_type(category))
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _usage(front: dict[str, Any], builder: EntryBuilder) -> EntryUsage | None:
+def _usage(front: JsonObject, builder: EntryBuilder) -> EntryUsage | None:
     count, last = front.get("access_count"), front.get("last_accessed")
     return (
         EntryUsage(count, parse_moment(str(last), builder.now))
@@ -197,22 +209,22 @@ def _usage(front: dict[str, Any], builder: EntryBuilder) -> EntryUsage | None:
     )
 
 
-def _split(text: str, where: str, batch: Batch) -> tuple[dict[str, Any], str]:
+def _split(text: str, where: str, batch: Batch) -> tuple[JsonObject, str]:
     found = _FRONT.match(text)
     if found is None:
         return {}, text
     try:
-        front = yaml.load(found[1], Loader=_Plain)  # noqa: S506 - a subclass of the safe loader
-    except yaml.YAMLError as broken:
+        front = yaml.load(found[1], Loader=_TimelessLoader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.YAMLError as error:
         batch.problems.append(
-            f"{where}: its front matter is not YAML ({str(broken).splitlines()[0]})"
+            f"{where}: the front matter is not YAML ({str(error).splitlines()[0]})"
         )
         return {}, text[found.end() :]
     return (front if isinstance(front, dict) else {}), text[found.end() :]
 
 
-def _text(content: bytes) -> str:
-    """Without its byte order mark; what is no UTF-8 is read as Windows wrote it before."""
+def _decode(content: bytes) -> str:
+    """Decode UTF-16 or UTF-8 by the byte order mark, and anything else as Windows-1252."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16", "replace")
     try:
@@ -221,12 +233,10 @@ def _text(content: bytes) -> str:
         return content.decode("cp1252", "replace")
 
 
-def _notes(folder: Path, batch: Batch) -> Iterator[Path]:
-    """In order of their names; links that lead out of the folder and hidden folders are passed
-    by.
-    """
+def _note_paths(folder: Path, batch: Batch) -> Iterator[Path]:
+    """Yield the notes by name, without hidden folders and links that lead out of the folder."""
     root = folder.resolve()
-    seen = 0
+    count = 0
     for path in sorted(
         path for path in folder.rglob("*") if path.suffix.lower() in (".md", ".markdown")
     ):
@@ -240,19 +250,19 @@ def _notes(folder: Path, batch: Batch) -> Iterator[Path]:
                 f"{path.relative_to(folder).as_posix()}: longer than {NOTE_BYTES} bytes"
             )
             continue
-        seen += 1
-        if seen > RECORDS:
+        count += 1
+        if count > RECORDS:
             raise failure(
                 INVALID_IMPORT, f"More than {RECORDS} notes.", hint="Import them in parts."
             )
         yield path
 
 
-class _Plain(yaml.SafeLoader):
-    """Times stay text, and so does everything that YAML 1.1 would turn into one."""
+class _TimelessLoader(yaml.SafeLoader):
+    """Keeps times as text, with everything that YAML 1.1 takes for one."""
 
 
-_Plain.yaml_implicit_resolvers = {
+_TimelessLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }

@@ -1,20 +1,18 @@
-"""What mem0 returns from `get_all` or its export: memories with metadata, and relations between
-names.
-"""
+"""Memories that mem0 returns from `get_all` or exports."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.batch import (
     Batch,
     EntryBuilder,
-    kept,
     list_of,
     read_bounded,
     tags_of,
@@ -27,41 +25,44 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
 def read_mem0(path: Path, builder: EntryBuilder) -> Batch:
+    """Read memories with their metadata; relations between names are reported as a problem."""
     try:
         value = orjson.loads(read_bounded(path))
-    except orjson.JSONDecodeError as broken:
-        raise failure(INVALID_IMPORT, f"{path.name} is not JSON: {broken}.") from broken
+    except orjson.JSONDecodeError as error:
+        raise failure(INVALID_IMPORT, f"{path.name} is not JSON: {error}.") from error
     named = [value.get("results"), value.get("memories")] if isinstance(value, dict) else [value]
-    lists = [held for held in named if isinstance(held, list)]
+    lists = [item for item in named if isinstance(item, list)]
     if not lists:
         raise failure(
             INVALID_IMPORT,
-            f"{path.name} holds no memories: expected a list, or an object with `results`.",
+            f"{path.name} has no memories: expected a list, or an object with `results`.",
         )
     batch = Batch()
     records = max(lists, key=len)
     if not records:
-        batch.problems.append(f"{path.name} holds no memories: there is nothing to import")
+        batch.problems.append(f"{path.name} has no memories: there is nothing to import")
     if isinstance(value, dict) and (relations := list_of(value.get("relations"))):
-        batch.problems.append(f"{len(relations)} relations: mem0 relates names, not memories")
+        batch.problems.append(
+            f"{len(relations)} relations skipped: mem0 relates names, not memories"
+        )
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict) or not text_of(record, "memory", "text", "data"):
             batch.problems.append(f"memory {number}: no text")
             continue
-        kept(batch, f"memory {number}", lambda record=record: _entry(record, builder))  # type: ignore[misc]
+        batch.add(f"memory {number}", partial(_entry, record, builder))
     return batch
 
 
-def _entry(record: dict[str, Any], builder: EntryBuilder) -> Entry:
+def _entry(record: JsonObject, builder: EntryBuilder) -> Entry:
     text = text_of(record, "memory", "text", "data")
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
-    held = (
+    tag_fields = (
         record.get("categories"),
         metadata.get("categories"),
         metadata.get("tags"),
         metadata.get("category"),
     )
-    tags = [tag for value in held for tag in tags_of(value)]
+    tags = [tag for value in tag_fields for tag in tags_of(value)]
     first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
     return builder.entry(
         first[:TITLE_CHARACTERS],

@@ -1,21 +1,22 @@
-"""An entry and a link as JSON records: the core of the archive and of the JSON-lines export.
+"""Entries and links as JSON records, with the field names of Rekall.
 
-Field names are Rekall's.
+The archive and the JSON-lines export share them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.memory.formats.batch import Batch, EntryBuilder, tags_of, text_of
 from commonplace.memory.model import Entry, EntryUsage, Link
 from commonplace.memory.text import parse_moment
 
 
-def entry_record(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
+def entry_record(entry: Entry, usage: EntryUsage | None) -> JsonObject:
+    """Return an entry and its accesses as a record."""
     return {
         "id": entry.id,
         "title": entry.title,
@@ -35,7 +36,10 @@ def entry_record(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
     }
 
 
-def read_entry_record(record: Mapping[str, Any], builder: EntryBuilder, context: str = "") -> Entry:
+def read_entry_record(
+    record: Mapping[str, Json], builder: EntryBuilder, context: str = ""
+) -> Entry:
+    """Make an entry from a record."""
     return builder.entry(
         text_of(record, "title"),
         text_of(record, "content"),
@@ -43,7 +47,7 @@ def read_entry_record(record: Mapping[str, Any], builder: EntryBuilder, context:
         type_=record.get("type"),
         tags=tags_of(record.get("tags")),
         project=record.get("project"),
-        confidence=record.get("confidence", 2),  # Rekall's own default, where a record names none
+        confidence=record.get("confidence", 2),  # the default of Rekall
         status=record.get("status"),
         memory_type=record.get("memory_type"),
         context=text_of(record, "context") or context,
@@ -53,8 +57,8 @@ def read_entry_record(record: Mapping[str, Any], builder: EntryBuilder, context:
     )
 
 
-def note_record(batch: Batch, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
-    """What a record says beside its entry: accesses, and that its status is its own."""
+def note_record(batch: Batch, entry_id: str, record: Mapping[str, Json], now: datetime) -> None:
+    """Note the accesses of a record, and whether it has a status."""
     count = record.get("access_count")
     last = record.get("last_accessed")
     if isinstance(count, int) and count > 0 and isinstance(last, str):
@@ -63,7 +67,8 @@ def note_record(batch: Batch, entry_id: str, record: Mapping[str, Any], now: dat
         batch.with_status.add(entry_id)
 
 
-def link_record(link: Link) -> dict[str, Any]:
+def link_record(link: Link) -> JsonObject:
+    """Return a link as a record."""
     return {
         "id": link.id,
         "source_id": link.source_id,
@@ -73,7 +78,8 @@ def link_record(link: Link) -> dict[str, Any]:
     }
 
 
-def read_link_record(record: Mapping[str, Any], builder: EntryBuilder) -> Link:
+def read_link_record(record: Mapping[str, Json], builder: EntryBuilder) -> Link:
+    """Make a link from a record."""
     return builder.link(
         text_of(record, "source_id"),
         text_of(record, "target_id"),

@@ -1,6 +1,4 @@
-"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and Rekall's own
-database.
-"""
+"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and its database."""
 
 from __future__ import annotations
 
@@ -9,16 +7,17 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import apsw
 import orjson
 
 from commonplace import __version__
 from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.batch import FILE_BYTES, Batch, EntryBuilder, kept, text_of
+from commonplace.memory.formats.batch import FILE_BYTES, Batch, EntryBuilder, text_of
 from commonplace.memory.formats.records import (
     entry_record,
     link_record,
@@ -29,14 +28,11 @@ from commonplace.memory.formats.records import (
 
 FORMAT_VERSION = "1.0"
 SQLITE_MAGIC = b"SQLite format 3\x00"
-_CONTEXT_BYTES = 1_000_000  # of one entry's stored conversation, unpacked
+_CONTEXT_BYTES = 1_000_000  # unpacked, of one entry
 
 
 def write_archive(batch: Batch, path: Path, now: datetime) -> None:
-    """Readable by Rekall: entries.json under its checksum.
-
-    `files` holds the checksum of every member.
-    """
+    """Write an archive that Rekall can read; `files` has the checksum of every member."""
     types: dict[str, int] = {}
     for entry in batch.entries:
         types[entry.type.value] = types.get(entry.type.value, 0) + 1
@@ -66,18 +62,16 @@ def write_archive(batch: Batch, path: Path, now: datetime) -> None:
 
 
 def read_archive(path: Path, builder: EntryBuilder) -> Batch:
-    """Every member that the manifest lists must have its checksum, or nothing is read."""
+    """Read an archive; raises INVALID_IMPORT if a member does not match its checksum."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
                 name: _member(archive, name)
                 for name in ("manifest.json", "entries.json", "links.json")
             }
-    except (zipfile.BadZipFile, OSError) as broken:
-        raise failure(
-            INVALID_IMPORT, f"{path.name} is not a readable archive: {broken}."
-        ) from broken
-    manifest = _parsed(members["manifest.json"], "manifest.json", dict)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise failure(INVALID_IMPORT, f"{path.name} is not a readable archive: {error}.") from error
+    manifest = _parse(members["manifest.json"], "manifest.json", dict)
     if manifest.get("format_version") != FORMAT_VERSION:
         raise failure(
             INVALID_IMPORT,
@@ -90,20 +84,20 @@ def read_archive(path: Path, builder: EntryBuilder) -> Batch:
         if _checksum(members.get(name) or b"") != checksum:
             raise failure(
                 INVALID_IMPORT,
-                f"{name} in {path.name} does not have its checksum: it was damaged or changed.",
+                f"{name} in {path.name} does not match its checksum: it was damaged or changed.",
                 hint="Export it again.",
             )
     batch = Batch()
-    for number, record in enumerate(_parsed(members["entries.json"], "entries.json", list)):
-        _keep(batch, f"entry {number + 1}", record, builder)
-    for record in _parsed(members["links.json"] or b"[]", "links.json", list):
+    for number, record in enumerate(_parse(members["entries.json"], "entries.json", list)):
+        _add(batch, f"entry {number + 1}", record, builder)
+    for record in _parse(members["links.json"] or b"[]", "links.json", list):
         if isinstance(record, dict):
             batch.links.append(read_link_record(record, builder))
     return batch
 
 
 def read_database(path: Path, builder: EntryBuilder) -> Batch:
-    """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
+    """Read a database of any schema version; missing columns and tables count as empty."""
     batch = Batch()
     try:
         connection = apsw.Connection(
@@ -114,7 +108,9 @@ def read_database(path: Path, builder: EntryBuilder) -> Batch:
             for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
         }
         if "entries" not in tables:
-            raise failure(INVALID_IMPORT, f"{path.name} is a database without Rekall's entries.")
+            raise failure(
+                INVALID_IMPORT, f"{path.name} is not a Rekall database: it has no table `entries`."
+            )
         tags: dict[str, list[str]] = {}
         for entry_id, tag in (
             connection.execute("SELECT entry_id, tag FROM tags ORDER BY rowid")
@@ -124,32 +120,32 @@ def read_database(path: Path, builder: EntryBuilder) -> Batch:
             tags.setdefault(str(entry_id), []).append(str(tag))
         for record in _rows(connection, "SELECT * FROM entries ORDER BY created_at, id"):
             record["tags"] = tags.get(str(record.get("id")), [])
-            _keep(batch, f"entry {record.get('id')}", record, builder, _stored_context(record))
+            _add(batch, f"entry {record.get('id')}", record, builder, _stored_context(record))
         for record in (
             _rows(connection, "SELECT * FROM links ORDER BY created_at, id")
             if "links" in tables
             else ()
         ):
             batch.links.append(read_link_record(record, builder))
-    except apsw.Error as broken:
+    except apsw.Error as error:
         raise failure(
-            INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {broken}."
-        ) from broken
+            INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {error}."
+        ) from error
     return batch
 
 
-def _keep(
+def _add(
     batch: Batch, where: str, record: object, builder: EntryBuilder, context: str = ""
 ) -> None:
     if not isinstance(record, dict):
         batch.problems.append(f"{where}: not an object")
         return
-    entry = kept(batch, where, lambda: read_entry_record(record, builder, context))
+    entry = batch.add(where, partial(read_entry_record, record, builder, context))
     if entry is not None:
         note_record(batch, entry.id, record, builder.now)
 
 
-def _rows(connection: apsw.Connection, query: str) -> list[dict[str, Any]]:
+def _rows(connection: apsw.Connection, query: str) -> list[JsonObject]:
     cursor = connection.execute(query)
     try:
         names = [column[0] for column in cursor.get_description()]
@@ -158,8 +154,8 @@ def _rows(connection: apsw.Connection, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
-def _stored_context(record: Mapping[str, Any]) -> str:
-    """The conversation, however that version kept it: compressed text, compressed JSON, or JSON."""
+def _stored_context(record: Mapping[str, Json]) -> str:
+    """Return the conversation, which versions store as text or JSON, compressed or not."""
     for name in ("context_blob", "context_compressed"):
         value = record.get(name)
         if isinstance(value, bytes):
@@ -175,7 +171,7 @@ def _stored_context(record: Mapping[str, Any]) -> str:
 
 
 def _context_text(text: str) -> str:
-    """A structured context reads as its values, one a line."""
+    """Return the values of a structured context, one a line."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -194,23 +190,23 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes | None:
     try:
         info = archive.getinfo(name)
     except KeyError:
-        if name == "links.json":  # Rekall's own archives have none
+        if name == "links.json":  # not in Rekall's own archives
             return None
         raise failure(INVALID_IMPORT, f"The archive has no {name}.") from None
     if info.file_size > FILE_BYTES:
         raise failure(INVALID_IMPORT, f"{name} is larger than {FILE_BYTES} bytes.")
     with archive.open(info) as stream:
         content = stream.read(FILE_BYTES + 1)
-    if len(content) > FILE_BYTES:  # a header that lies
+    if len(content) > FILE_BYTES:  # the header was wrong
         raise failure(INVALID_IMPORT, f"{name} is larger than {FILE_BYTES} bytes.")
     return content
 
 
-def _parsed(content: bytes | None, name: str, kind: type[Any]) -> Any:
+def _parse(content: bytes | None, name: str, kind: type[Json]) -> Json:
     try:
         value = orjson.loads(content or b"")
-    except orjson.JSONDecodeError as broken:
-        raise failure(INVALID_IMPORT, f"{name} is not JSON: {broken}.") from broken
+    except orjson.JSONDecodeError as error:
+        raise failure(INVALID_IMPORT, f"{name} is not JSON: {error}.") from error
     if not isinstance(value, kind):
         raise failure(
             INVALID_IMPORT, f"{name} is not a JSON {'object' if kind is dict else 'array'}."
@@ -218,7 +214,7 @@ def _parsed(content: bytes | None, name: str, kind: type[Any]) -> Any:
     return value
 
 
-def _json(value: Any) -> bytes:
+def _json(value: Json) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
@@ -227,8 +223,9 @@ def _checksum(content: bytes) -> str:
 
 
 def _uri(path: Path) -> str:
-    """Read only, and without a trace beside it, unless a program left (or is writing) something
-    that is not in the file itself yet.
+    """Return the address to open a database read-only.
+
+    It is opened as immutable, which creates no files beside it, unless a journal is not merged yet.
     """
     beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
     unfinished = any(file.exists() and file.stat().st_size for file in beside)

@@ -143,7 +143,7 @@ def test_importing_an_empty_list_is_no_mistake(typed: Typed, tmp_path: Path) -> 
     done = answer(typed, "import", str(tmp_path / "e.json"))
     assert (done["read"], done["problems"]) == (
         0,
-        ["e.json holds no memories: there is nothing to import"],
+        ["e.json has no memories: there is nothing to import"],
     )
 
 
