@@ -4,51 +4,15 @@ from __future__ import annotations
 
 import functools
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CALL_RATE_LIMITED, CommonplaceError
 from commonplace.kernel.settings import LimitSettings
+from commonplace.kernel.token_bucket import TokenBuckets
 from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError, SharedRates
 
-MAX_BUCKETS = 10_000
 Admission = Callable[[], Awaitable[None]]
-
-
-class Buckets:
-    """Token buckets by name: `rate` tokens a second, at most `burst`.
-
-    A rate of 0 admits everything.
-    """
-
-    def __init__(
-        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._rate = rate
-        self._burst = float(burst)
-        self._clock = clock
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def wait(self, name: str) -> float:
-        """Seconds until a token is there; 0 where one is. Takes nothing."""
-        if self._rate <= 0:
-            return 0.0
-        tokens = self._tokens(name, self._clock())
-        return 0.0 if tokens >= 1 else (1 - tokens) / self._rate
-
-    def take(self, name: str) -> None:
-        if self._rate <= 0:
-            return
-        now = self._clock()
-        self._held[name] = (self._tokens(name, now) - 1, now)
-        self._held.move_to_end(name)
-        if len(self._held) > MAX_BUCKETS:
-            self._held.popitem(last=False)
-
-    def _tokens(self, name: str, now: float) -> float:
-        tokens, then = self._held.get(name, (self._burst, now))
-        return min(self._burst, tokens + (now - then) * self._rate)
 
 
 class RateLimiter:
@@ -66,8 +30,8 @@ class RateLimiter:
     ) -> None:
         self._settings = settings
         self._shared = shared
-        self._keys = Buckets(settings.key_per_second, settings.key_burst, clock)
-        self._tenants = Buckets(settings.tenant_per_second, settings.tenant_burst, clock)
+        self._keys = TokenBuckets(settings.key_per_second, settings.key_burst, clock)
+        self._tenants = TokenBuckets(settings.tenant_per_second, settings.tenant_burst, clock)
 
     def admit(self, auth: AuthContext) -> Admission | None:
         """Raises where the caller is over its rate; returns what is still to be awaited, where

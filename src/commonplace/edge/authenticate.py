@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from commonplace.dispatch.limiter import Buckets
 from commonplace.kernel.auth import (
     LOCAL_TENANT,
     AuthContext,
@@ -29,6 +28,7 @@ from commonplace.kernel.errors import (
     CommonplaceError,
 )
 from commonplace.kernel.settings import AuthSettings
+from commonplace.kernel.token_bucket import TokenBuckets
 
 OUR_PREFIX = "cp_"
 KEY_VARIABLE = "COMMONPLACE_KEY"
@@ -68,7 +68,7 @@ class Authenticator:
         self._mode = settings.mode
         self._metadata_url = metadata_url(settings)
         self._keys = keys
-        self._failures = Buckets(failures_per_minute / 60, failures_per_minute)
+        self._failures = TokenBuckets(failures_per_minute / 60, failures_per_minute)
         self.on_refusal: Callable[[CommonplaceError], None] = lambda error: None
 
     def authenticate(self, headers: Mapping[str, str]) -> AuthContext:

@@ -1,35 +1,40 @@
-"""How many file operations a tenant may make, as contract 003 wants them counted: per tenant,
-whatever its keys.
-"""
+"""The rate limit of file operations, per tenant whatever its keys (contract 003)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from commonplace.files.errors import RATE_LIMITED
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.token_bucket import TokenBuckets
 from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError, SharedRates
 
 
-@dataclass(slots=True)
 class RateLimit:
-    """A bucket of calls per tenant, refilled steadily.
+    """A token bucket per tenant. `per_second` 0 means no limit.
 
-    `per_second` 0 = no limit. With `shared` all processes take from it.
+    With `shared` all processes take from the same buckets; while those cannot be reached, each
+    process counts for itself.
     """
 
-    per_second: float = 0.0
-    burst: int = 400
-    clock: Callable[[], float] = time.monotonic
-    shared: SharedRates | None = None
-    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    def __init__(
+        self,
+        per_second: float = 0.0,
+        burst: int = 400,
+        clock: Callable[[], float] = time.monotonic,
+        shared: SharedRates | None = None,
+    ) -> None:
+        self.per_second = per_second
+        self.burst = burst
+        self.shared = shared
+        self._buckets = TokenBuckets(per_second, burst, clock)
 
     async def admit(self, tenant: str) -> None:
+        """Raise RATE_LIMITED if the tenant is over its rate."""
         if self.per_second <= 0:
             return
-        wait = await self._wait(tenant)
+        wait = await self._take(tenant)
         if wait > 0:
             raise CommonplaceError(
                 RATE_LIMITED,
@@ -39,23 +44,12 @@ class RateLimit:
                 retryable=True,
             )
 
-    async def _wait(self, tenant: str) -> float:
-        """0 where a token was taken."""
+    async def _take(self, tenant: str) -> float:
+        """Take a token and return 0, or return the seconds to wait."""
         if self.shared is not None:
+            bucket = RateBucket(f"files:{tenant}", self.per_second, self.burst)
             try:
-                return await self.shared.take(
-                    [RateBucket(f"files:{tenant}", self.per_second, self.burst)]
-                )
+                return await self.shared.take([bucket])
             except RatesUnavailableError:
-                pass  # each process counts for itself meanwhile
-        now = self.clock()
-        level, seen = self._buckets.get(tenant, (float(self.burst), now))
-        level = min(float(self.burst), level + (now - seen) * self.per_second)
-        if level < 1:
-            return (1 - level) / self.per_second
-        if len(self._buckets) > 10_000:  # tenants that came once do not stay for ever
-            self._buckets = {
-                name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60
-            }
-        self._buckets[tenant] = (level - 1, now)
-        return 0.0
+                pass  # each process counts for itself in the meantime
+        return self._buckets.try_take(tenant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.dispatch.limiter import MAX_BUCKETS, Buckets, RateLimiter
+from commonplace.dispatch.limiter import RateLimiter
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LimitSettings
@@ -75,10 +75,3 @@ def test_waiting_as_told_is_enough() -> None:
         limiter.admit(caller("a"))
     time.now += caught.value.details["retry_after_seconds"] + 0.001
     limiter.admit(caller("a"))
-
-
-def test_any_number_of_names_costs_bounded_memory() -> None:
-    buckets = Buckets(1.0, 1, Time())
-    for number in range(MAX_BUCKETS + 100):
-        buckets.take(str(number))
-    assert len(buckets._held) == MAX_BUCKETS

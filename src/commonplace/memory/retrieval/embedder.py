@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from commonplace.kernel.lru import LruCache
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ class CachedEmbedder:
 
     def __init__(self, embedder: BackgroundEmbedder) -> None:
         self._embedder = embedder
-        self._recent: OrderedDict[str, Vector] = OrderedDict()
-        self._guard = threading.Lock()
+        self._recent: LruCache[str, Vector] = LruCache(REMEMBERED_TEXTS)
         self._retry_at = 0.0
 
     @property
@@ -63,15 +61,12 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str]) -> Any:
         import numpy as np
 
-        with self._guard:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
+        known = {text: vector for text in texts if (vector := self._recent.get(text)) is not None}
         new = list(dict.fromkeys(text for text in texts if text not in known))
         if new:
-            known |= dict(zip(new, self._embedder.embed(new), strict=True))
-            with self._guard:
-                self._recent.update((text, known[text]) for text in new)
-                while len(self._recent) > REMEMBERED_TEXTS:
-                    self._recent.popitem(last=False)
+            for text, vector in zip(new, self._embedder.embed(new), strict=True):
+                known[text] = vector
+                self._recent.put(text, vector)
         return (
             np.stack([known[text] for text in texts])
             if texts

@@ -9,15 +9,15 @@ the lists are read anew.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from commonplace.kernel.lru import LruCache
 from commonplace.search.lexical.bm25 import TermWeight
 from commonplace.storage.relational import SqlConnection
 
@@ -58,9 +58,9 @@ class PostingCache:
     def __init__(self, queries: Mapping[str, str], budget_bytes: int = BUDGET_BYTES) -> None:
         self._queries = queries
         self._budget_bytes = budget_bytes
-        self._lists: OrderedDict[int, _List] = OrderedDict()
-        self._held_bytes = 0
-        self._guard = threading.Lock()
+        self._lists: LruCache[int, _List] = LruCache(
+            max_size=budget_bytes, size_of=attrgetter("size")
+        )
 
     @staticmethod
     def available() -> bool:
@@ -96,18 +96,16 @@ class PostingCache:
         )
 
     def held(self) -> dict[str, int]:
-        with self._guard:
-            return {
-                "entries": len(self._lists),
-                "bytes": self._held_bytes,
-                "most_bytes": self._budget_bytes,
-            }
+        return {
+            "entries": len(self._lists),
+            "bytes": self._lists.size,
+            "most_bytes": self._budget_bytes,
+        }
 
     def _list(self, connection: SqlConnection, term_id: int, anew: bool) -> _List:
         import numpy as np
 
-        with self._guard:
-            known = self._lists.get(term_id) if not anew else None
+        known = self._lists.peek(term_id) if not anew else None
         if known is None and not anew:
             known = self._packed(connection, term_id)
         last = int(known.ids[-1]) if known is not None and len(known.ids) else 0
@@ -124,23 +122,14 @@ class PostingCache:
                     )
                 )
             )
-        return self._keep(term_id, made)
+        self._lists.put(term_id, made)
+        return made
 
     def _packed(self, connection: SqlConnection, term_id: int) -> _List | None:
         import numpy as np
 
         row = connection.execute(self._queries["packed"], {"term": term_id}).fetchone()
         return _unpacked(np.frombuffer(row[0], dtype="<i8")) if row else None
-
-    def _keep(self, term_id: int, made: _List) -> _List:
-        with self._guard:
-            old = self._lists.pop(term_id, None)
-            self._held_bytes += made.size - (old.size if old else 0)
-            self._lists[term_id] = made
-            while self._held_bytes > self._budget_bytes and len(self._lists) > 1:
-                _, dropped = self._lists.popitem(last=False)
-                self._held_bytes -= dropped.size
-        return made
 
 
 def read_postings(

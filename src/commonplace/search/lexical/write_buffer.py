@@ -8,12 +8,12 @@ costs as much to write as a document.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
 
+from commonplace.kernel.lru import LruCache
 from commonplace.search.model import Terms
 from commonplace.storage.relational import SqlConnection
 
@@ -42,7 +42,7 @@ class WriteBuffer:
 
     def __init__(self, queries: Mapping[str, str]) -> None:
         self._queries = queries
-        self._cached: OrderedDict[int, _CachedPartition] = OrderedDict()
+        self._cached: LruCache[int, _CachedPartition] = LruCache(CACHED_PARTITIONS)
         self._guard = threading.Lock()
 
     def state(self, connection: SqlConnection, partition: int) -> State:
@@ -91,10 +91,10 @@ class WriteBuffer:
         if state == EMPTY:
             return BufferedPostings()
         with self._guard:
-            cached = self._cached.setdefault(partition, _CachedPartition())
-            self._cached.move_to_end(partition)
-            while len(self._cached) > CACHED_PARTITIONS:
-                self._cached.popitem(last=False)
+            cached = self._cached.get(partition)
+            if cached is None:
+                cached = _CachedPartition()
+                self._cached.put(partition, cached)
             if cached.state != state:
                 self._refresh(connection, partition, cached, state)
             found = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from commonplace.kernel.lru import LruCache
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
@@ -123,7 +124,7 @@ class LocalEmbedder:
         self._used_at = clock()
         self._bulk = threading.Lock()  # one bulk job at a time; queries run beside it
         self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
-        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+        self._queries: LruCache[str, Vectors] = LruCache(_CACHED_QUERIES)
 
     @property
     def identity(self) -> str:
@@ -162,18 +163,13 @@ class LocalEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        with self._state:
-            known = self._queries.get(text)
-            if known is not None:
-                self._queries.move_to_end(text)
-                return known
+        known = self._queries.get(text)
+        if known is not None:
+            return known
         model = self._wanted()
         vector: Vectors = model.run(model.encode([text])[0])
         vector.setflags(write=False)
-        with self._state:
-            self._queries[text] = vector
-            if len(self._queries) > _CACHED_QUERIES:
-                self._queries.popitem(last=False)
+        self._queries.put(text, vector)
         return vector
 
     def legibility(self, text: str) -> float:
