@@ -147,7 +147,7 @@ def open_openapi(services: Services, local: bool) -> OpenApiService:
         roots=[expand_home(root) for root in settings.roots],
         allow_hosts=settings.url_allow,
         settings=settings,
-        stored=read_stored,
+        read_stored_file=read_stored,
     )
-    services.gauges.setdefault("OpenAPI documents", service.held)
+    services.gauges.setdefault("OpenAPI documents", service.cache_usage)
     return service

@@ -1,493 +1,496 @@
-"""From a caller's `spec` to a loaded document: where documents may come from, and which ones are
-remembered.
-"""
+"""The use cases of the openapi domain, one method each."""
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import os
-import stat
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from commonplace.kernel.gc_control import gc_unfreeze
-from commonplace.kernel.paths import expand_home
-from commonplace.openapi.engine.document.bundle import BundleResult, bundle_document
-from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.document.inliner import Inliner
-from commonplace.openapi.engine.document.load import load, parse_text
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
-from commonplace.openapi.engine.yaml.process import stop_parsers
-from commonplace.openapi.errors import (
-    PATH_NOT_ALLOWED,
-    SPEC_INPUT,
-    SPEC_NOT_FOUND,
-    SPEC_TOO_DEEP,
-    SPEC_TOO_LARGE,
-    SPEC_UNREADABLE,
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.convert.chain import PATCH
+from commonplace.openapi.engine.convert.document import convert_document
+from commonplace.openapi.engine.diff.collector import summarize_changes
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange, Level
+from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.document.index import (
+    has_external_path_items,
+    has_external_refs,
+    index_document,
 )
-from commonplace.openapi.model import ApiDocument, DocumentLimits, Tree
-from commonplace.openapi.store.fetch import UrlRules, fetch
-from commonplace.openapi.store.workers import Workers, permitted_network
+from commonplace.openapi.engine.document.summary import (
+    has_external_paths,
+    render_document,
+    summarize,
+)
+from commonplace.openapi.engine.fix import FixOptions, find_external_uses, fix
+from commonplace.openapi.engine.generate.run import FILE_NAMES, Language, generate
+from commonplace.openapi.engine.join.documents import JoinPart, Strategy, join
+from commonplace.openapi.engine.overlay import (
+    OverlayReport,
+    apply_overlay,
+    require_valid_overlay,
+    validate_overlay,
+)
+from commonplace.openapi.engine.render import merge_number_literals, render_changed, render_new
+from commonplace.openapi.engine.validate.external import validate_external_parts
+from commonplace.openapi.engine.validate.report import ValidationReport, add_lines, validate
+from commonplace.openapi.engine.walk.operations import (
+    OperationFilter,
+    walk_operations,
+    walk_paths,
+)
+from commonplace.openapi.engine.walk.parts import (
+    HeaderFilter,
+    ParameterFilter,
+    ResponseFilter,
+    SecurityFilter,
+    walk_headers,
+    walk_parameters,
+    walk_responses,
+    walk_security,
+)
+from commonplace.openapi.engine.walk.query import WalkQuery, WalkResult
+from commonplace.openapi.engine.walk.refs import RefFilter, walk_refs
+from commonplace.openapi.engine.walk.schemas import SchemaFilter, walk_schemas
+from commonplace.openapi.engine.walk.walker import MOST_NOTED_REFS, Walker
+from commonplace.openapi.errors import ANSWER_TOO_LARGE
+from commonplace.openapi.model import (
+    ApiDocument,
+    Delivery,
+    Family,
+    PageRequest,
+    Spec,
+)
+from commonplace.openapi.results import (
+    BundledFiles,
+    ConvertResult,
+    DeliveredDocument,
+    DiffResult,
+    FixResult,
+    GenerateResult,
+    JoinResult,
+    OverlayApplyResult,
+    ParseResult,
+    ValidateResult,
+)
+from commonplace.openapi.store.documents import DocumentStore
+from commonplace.openapi.store.loader import DocumentLoader, ReadStoredFile
+from commonplace.openapi.store.output import write_document, write_package
+from commonplace.openapi.store.workers import Workers
 
-CACHE_ENTRIES = 10
-CACHE_BYTES = 64 * 1024 * 1024
-LARGE_LOAD_BYTES = 4 * 1024 * 1024
-RACY_SECONDS = 2.0
-EXTERNAL_FILES = 200
-
-T = TypeVar("T")
-StoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
-"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller.
-
-Bootstrap plugs it in.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """Where a document is; exactly one is set."""
-
-    file: str | None = None
-    url: str | None = None
-    content: str | bytes | None = None  # bytes: as UTF-8
-    ref: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What this server may touch.
-
-    `local`: stdio or the command line, so the caller's own files are theirs to read.
-
-    Reading: anywhere for a local user, else inside `roots`. Writing: inside `roots`, and for a
-    local user the working folder.
-    """
-
-    local: bool = True
-    roots: tuple[Path, ...] = ()
-    allow_hosts: tuple[str, ...] = ()
-    working_folder: Path | None = None
-    url_timeout_seconds: float = 20.0
-
-    @property
-    def url_rules(self) -> UrlRules:
-        return UrlRules(
-            local=self.local, allow_hosts=self.allow_hosts, timeout_seconds=self.url_timeout_seconds
-        )
-
-    def _folders(self) -> tuple[Path, ...]:
-        own = (self.working_folder or Path.cwd(),) if self.local else ()
-        return tuple(Path(os.path.realpath(folder)) for folder in (*self.roots, *own))
-
-    def readable(self, path: str) -> Path:
-        """The real path of a file that may be read."""
-        real = _real(path, self.working_folder)
-        if not self.local and not any(_inside(real, folder) for folder in self._folders()):
-            raise self._refused(path, "read")
-        return real
-
-    def referable(self, path: str, origin: Path) -> Path:
-        """The real path of a file that a document may refer to: beside or below it, in the
-        working folder, or in a root.
-        """
-        real = _real(path, None)
-        allowed = (*self._folders(), *((origin.parent,) if self.local else ()))
-        if not any(_inside(real, folder) for folder in allowed):
-            raise self._refused(path, "read")
-        return real
-
-    def writable(self, path: str) -> Path:
-        """The real path of a file or folder that may be written.
-
-        It need not exist; symlinks on the way are followed first.
-        """
-        real = _real(path, self.working_folder)
-        if not any(_inside(real, folder) for folder in self._folders()):
-            raise self._refused(path, "write")
-        return real
-
-    def _refused(self, path: str, verb: str) -> CommonplaceError:
-        name = Path(path).name[:100]
-        hint = (
-            "Pass the document as content."
-            if verb == "read"
-            else "Leave `output` out to get the document in the answer."
-        )
-        if self.local:
-            hint = f"Stay inside the working folder, or add a root in the configuration. {hint}"
-        return CommonplaceError(
-            PATH_NOT_ALLOWED, f"{name!r} is outside the folders this server may {verb}.", hint=hint
-        )
-
-
-def _real(path: str, start: Path | None) -> Path:
-    if "\0" in path or not path:
-        raise CommonplaceError(SPEC_NOT_FOUND, "The path is empty or holds a NUL character.")
-    place = expand_home(path)
-    return Path(os.path.realpath(start / place if start is not None else place))
-
-
-def _inside(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents
-
-
-@dataclass(slots=True)
-class _Entry:
-    document: ApiDocument
-    stamp: tuple[int, ...] = ()
-    digest: bytes = b""
-    racy: bool = False  # changed so recently that a second change could carry the same time
-
-
-@dataclass(slots=True)
-class _Cache:
-    """The last documents, least recently used out first.
-
-    `most_bytes` bounds their texts; the trees take a few times as much.
-    """
-
-    size: int = CACHE_ENTRIES
-    most_bytes: int = CACHE_BYTES
-    entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, key: str) -> _Entry | None:
-        with self.lock:
-            entry = self.entries.get(key)
-            if entry is not None:
-                self.entries.move_to_end(key)
-            return entry
-
-    def put(self, key: str, entry: _Entry) -> None:
-        gone = []
-        with self.lock:
-            before = self.entries.get(key)
-            if before is not None and before.document is not entry.document:
-                gone.append(before.document)
-            self.entries[key] = entry
-            self.entries.move_to_end(key)
-            self._evict(0, gone)
-        self._release(gone)
-
-    def make_room(self, size: int) -> None:
-        """Drop what could not stay beside a document of so many bytes, before that one takes its
-        own memory.
-        """
-        gone: list[ApiDocument] = []
-        with self.lock:
-            self._evict(size, gone)
-        self._release(gone)
-
-    def _evict(self, coming: int, gone: list[ApiDocument]) -> None:
-        total = sum(len(entry.document.raw) for entry in self.entries.values()) + coming
-        while len(self.entries) > self.size or (
-            total > self.most_bytes and len(self.entries) > (0 if coming else 1)
-        ):
-            document = self.entries.popitem(last=False)[1].document
-            total -= len(document.raw)
-            gone.append(document)
-
-    def _release(self, gone: list[ApiDocument]) -> None:
-        """Free evicted documents at once: their resolvers refer back to them, and an old cycle
-        would wait for a full collection.
-        """
-        kept = any(document.kept for document in gone)
-        for document in gone:
-            document.derived.clear()  # a call that still works with it derives again what it needs
-        gone.clear()
-        if kept:
-            gc_unfreeze()
+ANSWER_LIMIT_BYTES = 4_000_000
+FIRST_PAGE = PageRequest()
 
 
 class OpenApiService:
-    """Loads documents for the tools. Thread-safe: tools call it from worker threads."""
+    """Reads, compares and writes API descriptions.
+
+    The work runs in threads of `workers`, so methods do not block the event loop.
+    """
 
     def __init__(
         self,
-        access: Access | None = None,
+        documents: DocumentStore | None = None,
         *,
-        limits: DocumentLimits | None = None,
-        stored: StoredFile | None = None,
+        read_stored_file: ReadStoredFile | None = None,
         answer_bytes: int = 1_000_000,
-        cache_entries: int = CACHE_ENTRIES,
-        cache_bytes: int = CACHE_BYTES,
         workers: Workers | None = None,
     ) -> None:
-        self.access = access or Access()
-        self.limits = limits or DocumentLimits()
-        self._stored = stored
-        self.answer_bytes = answer_bytes
-        self._cache = _Cache(cache_entries, cache_bytes)
-        self.workers = workers or Workers()
-        self._loading: dict[str, threading.Lock] = {}
-        self._loading_lock = threading.Lock()
-        self._large = threading.Lock()
+        self._documents = documents or DocumentStore()
+        self._loader = DocumentLoader(self._documents, workers or Workers(), read_stored_file)
+        self._answer_bytes = answer_bytes
 
-    def held(self) -> dict[str, int]:
-        """What the cache of parsed documents holds."""
-        return {"entries": len(self._cache.entries), "most_entries": self._cache.size}
-
-    async def document(self, spec: Spec, auth: AuthContext) -> ApiDocument:
-        """The document a caller means, from the cache where it has not changed."""
-        if spec.ref is not None:
-            content = await self._read_stored(spec.ref, auth)
-            ref = spec.ref
-            return await self.run(auth, lambda: self._from_bytes(content, ref))
-        return await self.run(auth, lambda: self.load(spec), fetches=spec.url is not None)
-
-    async def tree(self, spec: Spec, auth: AuthContext) -> Tree:
-        """Parsed text that need not be an API description, such as an overlay. Not cached."""
-        if spec.ref is not None:
-            content = await self._read_stored(spec.ref, auth)
-            return await self.run(auth, lambda: parse_text(content, limits=self.limits))
-        return await self.run(auth, lambda: self._tree(spec), fetches=spec.url is not None)
-
-    async def run(self, auth: AuthContext, work: Callable[[], T], *, fetches: bool = False) -> T:
-        """Work of a caller in a thread; see `workers.py`."""
-        return await self.workers.run(
-            auth.key_id or auth.tenant, self.access.url_timeout_seconds, work, fetches=fetches
-        )
+    def cache_usage(self) -> dict[str, int]:
+        """Return how many parsed documents are cached, and how many at most."""
+        cache = self._documents.cache
+        return {"entries": len(cache.entries), "most_entries": cache.most_entries}
 
     def close(self) -> None:
-        self.workers.close()
-        stop_parsers()
+        """End fetches and parser processes; no more work is accepted."""
+        self._loader.close()
 
-    def load(self, spec: Spec) -> ApiDocument:
-        """The document of a spec that needs no stored file; blocks."""
-        if spec.content is not None:
-            return self._from_bytes(spec.content, "content")
-        if spec.url is not None:
-            content, address = self._fetch(spec.url)
-            return load(content, name=address, base=address, limits=self.limits)
-        if spec.file is not None:
-            return self._from_file(spec.file)
-        raise CommonplaceError(
-            SPEC_INPUT,
-            "The spec names no document.",
-            hint="Pass exactly one of file, url, content or ref.",
+    async def validate(
+        self,
+        caller: AuthContext,
+        spec: Spec,
+        *,
+        strict: bool = False,
+        warnings: bool = True,
+        ignore: Sequence[str] = (),
+        page: PageRequest = FIRST_PAGE,
+    ) -> ValidateResult:
+        """Check a document against the schema of its version and the rules beyond it."""
+        document = await self._loader.load(caller, spec)
+
+        def work() -> ValidateResult:
+            report = self._report_on(document, strict, ignore)
+            errors = page.of(report.errors)
+            shown = report.warnings if warnings else ()
+            placed = add_lines(document, [*errors, *page.of(shown)])
+            return ValidateResult(
+                report.valid,
+                document.version,
+                len(report.errors),
+                len(shown),
+                placed[: len(errors)],
+                placed[len(errors) :],
+                report.suppressed,
+                [finding for finding in report.warnings if finding.rule.id == "ref-external"],
+            )
+
+        return await self._loader.run(caller, work)
+
+    async def parse(
+        self,
+        caller: AuthContext,
+        spec: Spec,
+        *,
+        full: bool = False,
+        resolve_refs: bool = False,
+        pointer: str | None = None,
+    ) -> ParseResult:
+        """Summarize a document; with `full`, also return its text or the part at `pointer`."""
+        document = await self._loader.load(caller, spec)
+
+        def work() -> ParseResult:
+            documents = self._documents
+            external = has_external_paths(document)
+            bundled = documents.bundle_document(document)[0] if external else document
+            summary = summarize(document, bundled, truncate=not full)
+            if not full:
+                return ParseResult(summary)
+            inliner = documents.inliner(document) if resolve_refs else None
+            return ParseResult(
+                summary, render_document(document, inliner, pointer, self._answer_bytes)
+            )
+
+        return await self._loader.run(caller, work)
+
+    async def diff(
+        self,
+        caller: AuthContext,
+        base: Spec,
+        revision: Spec,
+        *,
+        breaking_only: bool = False,
+        info: bool = True,
+        literal: bool = False,
+        page: PageRequest = FIRST_PAGE,
+    ) -> DiffResult:
+        """Compare two documents and classify each change by what it does to clients."""
+        sources = await asyncio.gather(
+            self._loader.load(caller, base), self._loader.load(caller, revision)
         )
 
-    def resolver(self, document: ApiDocument) -> ReferenceResolver:
-        """The resolver of a document.
+        def is_wanted(change: ApiChange) -> bool:
+            if breaking_only and change.level not in BREAKING:
+                return False
+            return info or change.level is not Level.INFO
 
-        It is remembered only where no other file is involved: those may change.
-        """
-        found: ReferenceResolver | None = document.derived.get("resolver")
-        if found is None:
-            found = ReferenceResolver(document, self._fetcher(document))
-            if all(node.ref.startswith("#") for node in index_document(document).refs):
-                document.derived["resolver"] = found
-        return found
-
-    def inliner(self, document: ApiDocument) -> Inliner:
-        return Inliner(self.resolver(document))
-
-    def bundle_document(self, document: ApiDocument) -> tuple[ApiDocument, BundleResult | None]:
-        """The document with what it takes from other files in it; the document itself where it
-        takes nothing.
-        """
-        if all(node.ref.startswith("#") for node in index_document(document).refs):
-            return document, None
-        try:
-            return bundle_document(document, self.resolver(document))
-        except RecursionError:
-            hint = "Bundle it into one file, or break the circle of path items."
-            raise CommonplaceError(
-                SPEC_TOO_DEEP,
-                "The files of this document refer to each other too deeply.",
-                hint=hint,
-            ) from None
-
-    def _tree(self, spec: Spec) -> Tree:
-        if spec.content is not None:
-            return parse_text(spec.content, limits=self.limits)
-        if spec.url is not None:
-            return parse_text(self._fetch(spec.url)[0], limits=self.limits)
-        if spec.file is not None:
-            return parse_text(
-                self._read(self.access.readable(spec.file), spec.file)[0], limits=self.limits
+        def work() -> DiffResult:
+            old, new = (self._documents.bundle_document(source)[0] for source in sources)
+            resolvers = self._documents.resolver(old), self._documents.resolver(new)
+            changes = [
+                change
+                for change in diff(old, new, *resolvers, literal=literal)
+                if is_wanted(change)
+            ]
+            levels = [change.level for change in changes]
+            return DiffResult(
+                len(changes),
+                sum(level in BREAKING for level in levels),
+                levels.count(Level.WARNING),
+                levels.count(Level.INFO),
+                page.of(changes),
+                summarize_changes(changes),
             )
-        raise CommonplaceError(
-            SPEC_INPUT,
-            "The spec names no document.",
-            hint="Pass exactly one of file, url, content or ref.",
-        )
 
-    def _fetch(self, url: str) -> tuple[bytes, str]:
-        return fetch(
-            url,
-            self.access.url_rules,
-            self.limits.size_bytes,
-            permitted_network(self.access.url_timeout_seconds),
-        )
+        return await self._loader.run(caller, work)
 
-    async def _read_stored(self, ref: str, auth: AuthContext) -> bytes:
-        if self._stored is None:
-            raise CommonplaceError(
-                NOT_AVAILABLE,
-                "This server keeps no files.",
-                hint="Pass the document as file, url or content.",
+    async def fix(
+        self, caller: AuthContext, spec: Spec, options: FixOptions, delivery: Delivery
+    ) -> FixResult:
+        """Repair a document and check what is still wrong with it."""
+        document = await self._loader.load(caller, spec)
+
+        def work() -> FixResult:
+            keep: frozenset[str] = frozenset()
+            if options.touches_schemas and has_external_refs(document):
+                keep = find_external_uses(document, self._documents.resolver(document))
+            fixed = fix(document.data, document.family, replace(options, used_elsewhere=keep))
+            after = document
+            if fixed.document is not document.data:
+                after = replace(document, data=fixed.document, derived={})
+            remaining = validate(after, self._documents.resolver(after)).errors
+            delivered = self._deliver(
+                lambda: render_changed(document, fixed.document, delivery.output), delivery
             )
-        return await self._stored(auth, ref)
+            return FixResult(document.version, fixed.fixes, remaining, delivered)
 
-    def _from_bytes(self, content: bytes | str, name: str) -> ApiDocument:
-        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        key = "content:" + hashlib.sha256(raw).hexdigest()
-        with self._one_at_a_time(key):
-            entry = self._cache.get(key)
-            if entry is None:
-                entry = _Entry(self._load(raw if len(raw) > LARGE_LOAD_BYTES else content, name))
-                self._cache.put(key, entry)
-            return entry.document
+        return await self._loader.compute(caller, work)
 
-    def _from_file(self, path: str) -> ApiDocument:
-        real = self.access.readable(path)
-        key = f"file:{real}"
-        with self._one_at_a_time(key):
-            stamp, modified = self._stamp(real, path)
-            entry = self._cache.get(key)
-            if entry is not None and entry.stamp == stamp and not entry.racy:
-                return entry.document
-            begun = time.time()
-            content, stamp, modified = self._read(real, path)
-            racy = begun - modified < RACY_SECONDS
-            digest = hashlib.sha256(content).digest() if racy or entry is not None else b""
-            if entry is None or not digest or entry.digest != digest:
-                entry = _Entry(self._load(content, path, str(real)))
-            entry.stamp, entry.digest, entry.racy = stamp, digest, racy
-            self._cache.put(key, entry)
-            return entry.document
+    async def convert(
+        self, caller: AuthContext, spec: Spec, target: str, delivery: Delivery
+    ) -> ConvertResult:
+        """Convert a document to a version such as `3.1`, or exactly `3.1.2`."""
+        document = await self._loader.load(caller, spec)
 
-    def _load(self, content: bytes | str, name: str, base: str | None = None) -> ApiDocument:
-        """A document that will be cached.
-
-        Large ones are loaded one at a time: each takes several times its size.
-        """
-        if len(content) <= LARGE_LOAD_BYTES:
-            return load(content, name=name, base=base, limits=self.limits, keep=True)
-        with self._large:
-            self._cache.make_room(len(content))
-            return load(content, name=name, base=base, limits=self.limits, keep=True)
-
-    def _stamp(self, real: Path, shown: str) -> tuple[tuple[int, ...], float]:
-        try:
-            found = real.stat()
-        except OSError:
-            raise _missing(shown) from None
-        return _stamp_of(found), found.st_mtime
-
-    def _read(self, real: Path, shown: str) -> tuple[bytes, tuple[int, ...], float]:
-        """The content of a regular file.
-
-        What was opened is checked again: a path may change between two looks.
-        """
-        try:
-            descriptor = os.open(
-                real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        def work() -> ConvertResult:
+            data = self._documents.bundle_data(document)
+            result = convert_document(document, data, target)
+            delivered = self._deliver(
+                lambda: render_new(result.document, document, delivery.output), delivery
             )
-        except FileNotFoundError:
-            raise _missing(shown) from None
-        except OSError as error:
-            raise _unreadable(shown, error) from None
-        try:
-            found = os.fstat(descriptor)
-            self._check_file(found, real, shown)
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                content = file.read(self.limits.size_bytes + 1)
-            if content is None:  # it would have to be waited for
-                raise OSError(errno.EAGAIN, "it has nothing to read")
-            return content, _stamp_of(found), found.st_mtime
-        except OSError as error:  # files of /proc and /sys look regular and refuse to be read
-            raise _unreadable(shown, error) from None
-        finally:
-            os.close(descriptor)
+            declared = result.version or PATCH[Family(target[:3])]
+            return ConvertResult(document.version, declared, result.issues, delivered)
 
-    def _check_file(self, found: os.stat_result, real: Path, shown: str) -> None:
-        if stat.S_ISDIR(found.st_mode):
-            raise CommonplaceError(
-                SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file."
-            )
-        if not stat.S_ISREG(found.st_mode):
-            raise CommonplaceError(
-                SPEC_UNREADABLE,
-                f"{shown[:200]!r} is not a regular file.",
-                hint="Pass a JSON or YAML file.",
-            )
-        if found.st_size > self.limits.size_bytes:
-            raise CommonplaceError(
-                SPEC_TOO_LARGE,
-                f"{shown[:200]!r} has {found.st_size} bytes; the limit is "
-                f"{self.limits.size_bytes}.",
-                details={"limit_bytes": self.limits.size_bytes},
-            )
-        if Path(os.path.realpath(real)) != real:
-            raise _missing(shown)
+        return await self._loader.compute(caller, work)
 
-    def _fetcher(self, document: ApiDocument) -> Callable[[str], Tree]:
-        """Loads what a document refers to, inside the same rules as the document itself."""
-        count = 0
+    async def join(
+        self,
+        caller: AuthContext,
+        specs: Sequence[Spec],
+        delivery: Delivery,
+        *,
+        path_strategy: Strategy = "fail",
+        schema_strategy: Strategy = "accept-left",
+        merge_duplicates: bool = False,
+    ) -> JoinResult:
+        """Merge documents of one version into one."""
+        documents = [await self._loader.load(caller, spec) for spec in specs]
 
-        def load_external(where: str) -> Tree:
-            nonlocal count
-            count += 1
-            if count > EXTERNAL_FILES:
-                raise CommonplaceError(
-                    SPEC_TOO_LARGE,
-                    f"The document refers to more than {EXTERNAL_FILES} other files.",
+        def work() -> JoinResult:
+            first = documents[0]
+            parts = [
+                JoinPart(self._documents.bundle_data(part), part.version, part.family, part.name)
+                for part in documents
+            ]
+            joined = join(
+                parts,
+                path_strategy=path_strategy,
+                schema_strategy=schema_strategy,
+                merge_duplicates=merge_duplicates,
+            )
+            source = merge_number_literals(first, *documents[1:])
+            delivered = self._deliver(
+                lambda: render_new(joined.document, source, delivery.output), delivery
+            )
+            return JoinResult(
+                len(documents),
+                first.version,
+                joined.path_count,
+                joined.operation_count,
+                len(replace(first, data=joined.document, derived={}).schemas),
+                joined.collisions,
+                joined.warnings,
+                delivered,
+            )
+
+        return await self._loader.compute(caller, work)
+
+    async def bundle(self, caller: AuthContext, spec: Spec, delivery: Delivery) -> BundledFiles:
+        """Turn a document that is spread over files into one."""
+        document = await self._loader.load(caller, spec)
+
+        def work() -> BundledFiles:
+            bundled = bundle(document, self._documents.resolver(document))
+            delivered = self._deliver(
+                lambda: render_new(bundled.document, document, delivery.output), delivery
+            )
+            return BundledFiles(document.version, bundled.files, bundled.imported, delivered)
+
+        return await self._loader.compute(caller, work)
+
+    async def overlay_apply(
+        self,
+        caller: AuthContext,
+        spec: Spec,
+        overlay: Spec,
+        delivery: Delivery | None,
+        *,
+        strict: bool = False,
+    ) -> OverlayApplyResult:
+        """Apply an overlay to a document; without a delivery this is a dry run."""
+        document = await self._loader.load(caller, spec)
+        tree = await self._loader.load_tree(caller, overlay)
+
+        def work() -> OverlayApplyResult:
+            require_valid_overlay(tree.data)
+            result = apply_overlay(document.data, tree.data, strict=strict)
+            delivered = DeliveredDocument()
+            if delivery is not None:
+                source = merge_number_literals(document, tree)
+                output = delivery.output
+                delivered = self._deliver(
+                    lambda: render_changed(source, result.document, output), delivery
                 )
-            if "://" in where:
-                return self._taken_in(document, self._fetch(where)[0])
-            if document.base is None or "://" in document.base:
-                raise CommonplaceError(
-                    PATH_NOT_ALLOWED, "A document that is not a file may not refer to files."
-                )
-            real = self.access.referable(where, Path(document.base))
-            return self._taken_in(document, self._read(real, where)[0])
+            return OverlayApplyResult(
+                result.applied, result.skipped, result.changes, result.warnings, delivered
+            )
 
-        return load_external
+        return await self._loader.compute(caller, work)
 
-    def _taken_in(self, document: ApiDocument, content: bytes) -> Tree:
-        """The tree of a file that a document refers to; its number literals may be written with
-        the document's.
+    async def overlay_validate(self, caller: AuthContext, overlay: Spec) -> OverlayReport:
+        """Check an overlay against its specification."""
+        tree = await self._loader.load_tree(caller, overlay)
+        return await self._loader.compute(caller, lambda: validate_overlay(tree.data))
+
+    async def generate(
+        self,
+        caller: AuthContext,
+        spec: Spec,
+        output_dir: str | None,
+        *,
+        language: Language = "go",
+        package_name: str = "api",
+        client: bool = False,
+        server: bool = False,
+        most_bytes: int | None = None,
+    ) -> GenerateResult:
+        """Generate code, and write it to `output_dir` if that is set.
+
+        Raises ANSWER_TOO_LARGE if the files take more than `most_bytes`.
         """
-        tree = parse_text(content, limits=self.limits)
-        document.numbers.add(tree.numbers)
-        return tree
+        document = await self._loader.load(caller, spec)
 
-    def _one_at_a_time(self, key: str) -> threading.Lock:
-        """One load per document, however many calls ask for it at once."""
-        with self._loading_lock:
-            if len(self._loading) > 1000:
-                self._loading = {
-                    name: lock for name, lock in self._loading.items() if lock.locked()
-                }
-            return self._loading.setdefault(key, threading.Lock())
+        def work() -> GenerateResult:
+            data = self._documents.bundle_data(document)
+            made = generate(
+                data,
+                document.family,
+                language=language,
+                package_name=package_name,
+                client=client,
+                server=server,
+            )
+            _check_size(made.files, most_bytes)
+            folder: str | None = None
+            removed: list[str] = []
+            if output_dir:
+                access = self._documents.access
+                folder, removed = write_package(
+                    access, output_dir, made.files, FILE_NAMES[language]
+                )
+            return GenerateResult(
+                made.files, made.types, made.operations, made.warnings, folder, removed
+            )
+
+        return await self._loader.compute(caller, work)
+
+    async def walk_operations(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: OperationFilter
+    ) -> WalkResult:
+        """List or count operations."""
+        return await self._walk(caller, spec, query, lambda walker: walk_operations(walker, where))
+
+    async def walk_schemas(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: SchemaFilter
+    ) -> WalkResult:
+        """List or count schemas, nested ones too."""
+        return await self._walk(caller, spec, query, lambda walker: walk_schemas(walker, where))
+
+    async def walk_parameters(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: ParameterFilter
+    ) -> WalkResult:
+        """List or count parameters."""
+        return await self._walk(caller, spec, query, lambda walker: walk_parameters(walker, where))
+
+    async def walk_responses(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: ResponseFilter
+    ) -> WalkResult:
+        """List or count responses."""
+        return await self._walk(caller, spec, query, lambda walker: walk_responses(walker, where))
+
+    async def walk_headers(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: HeaderFilter
+    ) -> WalkResult:
+        """List or count headers."""
+        return await self._walk(caller, spec, query, lambda walker: walk_headers(walker, where))
+
+    async def walk_security(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: SecurityFilter
+    ) -> WalkResult:
+        """List or count security schemes."""
+        return await self._walk(caller, spec, query, lambda walker: walk_security(walker, where))
+
+    async def walk_paths(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, pattern: str | None
+    ) -> WalkResult:
+        """List or count path items."""
+        return await self._walk(caller, spec, query, lambda walker: walk_paths(walker, pattern))
+
+    async def walk_refs(
+        self, caller: AuthContext, spec: Spec, query: WalkQuery, where: RefFilter
+    ) -> WalkResult:
+        """List or count references as they are written."""
+        document = await self._loader.load(caller, spec)
+        return await self._loader.run(
+            caller, lambda: walk_refs(self._walker(document, query), where)
+        )
+
+    async def _walk(
+        self,
+        caller: AuthContext,
+        spec: Spec,
+        query: WalkQuery,
+        walk: Callable[[Walker], WalkResult],
+    ) -> WalkResult:
+        document = await self._loader.load(caller, spec)
+
+        def work() -> WalkResult:
+            if not query.resolve_refs and not has_external_path_items(document):
+                return walk(self._walker(document, query))
+            bundled, bundle = self._documents.bundle_document(document)
+            result = walk(self._walker(bundled, query))
+            if bundle is None or not bundle.unresolved:
+                return result
+            unresolved = {*result.unresolved_refs, *bundle.unresolved}
+            return replace(result, unresolved_refs=sorted(unresolved)[:MOST_NOTED_REFS])
+
+        return await self._loader.run(caller, work)
+
+    def _walker(self, document: ApiDocument, query: WalkQuery) -> Walker:
+        inliner = self._documents.inliner(document)
+        return Walker(document, index_document(document), inliner, query, self._answer_bytes)
+
+    def _report_on(
+        self, document: ApiDocument, strict: bool, ignore: Sequence[str]
+    ) -> ValidationReport:
+        documents = self._documents
+        own = validate(document, documents.resolver(document), strict=strict, ignore=ignore)
+        bundled, bundle = documents.bundle_document(document)
+        if bundle is None or bundled.data is document.data:
+            return own
+        resolver = documents.resolver(bundled)
+        return validate_external_parts(
+            own, document, bundled, bundle, resolver, strict=strict, ignore=ignore
+        )
+
+    def _deliver(self, render: Callable[[], str], delivery: Delivery) -> DeliveredDocument:
+        """Write a document to its output and put it into the answer, as far as it fits."""
+        if not delivery.output and not delivery.include:
+            return DeliveredDocument()
+        text = render()
+        written_to = None
+        if delivery.output:
+            written_to = write_document(
+                self._documents.access, delivery.output, text, overwrite=delivery.overwrite
+            )
+        if not delivery.include:
+            return DeliveredDocument(written_to)
+        if len(text) > max(ANSWER_LIMIT_BYTES, self._answer_bytes):
+            return DeliveredDocument(written_to, omitted_bytes=len(text))
+        return DeliveredDocument(written_to, text)
 
 
-def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
-
-
-def _unreadable(shown: str, error: OSError) -> CommonplaceError:
-    return CommonplaceError(
-        SPEC_UNREADABLE,
-        f"{shown[:200]!r} cannot be read: {error.strerror}.",
-        hint="Pass a JSON or YAML file that this server may read.",
-    )
-
-
-def _missing(shown: str) -> CommonplaceError:
-    return CommonplaceError(
-        SPEC_NOT_FOUND,
-        f"There is no file {shown[:200]!r}.",
-        hint="Check the path; relative ones start at the server's folder.",
-    )
+def _check_size(files: Mapping[str, str], most_bytes: int | None) -> None:
+    size = sum(len(text.encode()) for text in files.values())
+    if most_bytes is not None and size > most_bytes:
+        raise CommonplaceError(
+            ANSWER_TOO_LARGE,
+            f"The files have {size} bytes; an answer holds {most_bytes}.",
+            hint="Pass output_dir instead of include_files, or generate types only.",
+            details={"bytes": size, "limit_bytes": most_bytes},
+        )

@@ -1,6 +1,4 @@
-"""The openapi toolset: its static table of names, and how its tools are loaded when first
-needed.
-"""
+"""The openapi toolset: its names, and its tools, which are loaded on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +14,8 @@ if TYPE_CHECKING:
 
     from commonplace.dispatch.tool import Tool
     from commonplace.kernel.settings import OpenApiSettings
-    from commonplace.openapi.service import OpenApiService, StoredFile
+    from commonplace.openapi.service import OpenApiService
+    from commonplace.openapi.store.loader import ReadStoredFile
 
 READ = (
     "validate",
@@ -42,23 +41,42 @@ NAMES = frozenset(name for plain in CONTRACT for name in (plain, f"oas_{plain}")
 
 
 def toolset(service: Callable[[], OpenApiService]) -> Toolset:
+    """Return the toolset; its tools and the service are loaded on first use."""
+
     def load() -> Sequence[Tool]:
+        from commonplace.openapi.tools.convert import convert_tool
         from commonplace.openapi.tools.diff import diff_tool
+        from commonplace.openapi.tools.fix import fix_tool
+        from commonplace.openapi.tools.generate import generate_tool
+        from commonplace.openapi.tools.join import bundle_tool, join_tool
+        from commonplace.openapi.tools.overlay import overlay_apply_tool, overlay_validate_tool
         from commonplace.openapi.tools.parse import parse_tool
         from commonplace.openapi.tools.spec import stored_file_tools
         from commonplace.openapi.tools.validate import validate_tool
-        from commonplace.openapi.tools.walk import walk_tools
-        from commonplace.openapi.tools.write import write_tools
+        from commonplace.openapi.tools.walk import operations, parts, schemas
 
-        ready = service()
-        tools = (
-            validate_tool(ready),
-            parse_tool(ready),
-            diff_tool(ready),
-            *walk_tools(ready),
-            *write_tools(ready),
+        builders = (
+            validate_tool,
+            parse_tool,
+            diff_tool,
+            operations.walk_operations_tool,
+            schemas.walk_schemas_tool,
+            parts.walk_parameters_tool,
+            parts.walk_responses_tool,
+            parts.walk_headers_tool,
+            parts.walk_security_tool,
+            operations.walk_paths_tool,
+            schemas.walk_refs_tool,
+            fix_tool,
+            convert_tool,
+            join_tool,
+            overlay_apply_tool,
+            overlay_validate_tool,
+            generate_tool,
+            bundle_tool,
         )
-        return tuple(replace(tool, reaches=stored_file_tools) for tool in tools)
+        ready = service()
+        return tuple(replace(build(ready), reaches=stored_file_tools) for build in builders)
 
     return Toolset(
         name="openapi",
@@ -79,32 +97,31 @@ def build_openapi(
     roots: Sequence[Path] = (),
     allow_hosts: Sequence[str] = (),
     settings: OpenApiSettings | None = None,
-    stored: StoredFile | None = None,
+    read_stored_file: ReadStoredFile | None = None,
 ) -> OpenApiService:
-    """The service as bootstrap and the command line assemble it.
+    """Build the service for bootstrap and the command line.
 
-    `stored` reads a file of this server by its reference.
+    `read_stored_file` reads a file of this server by its reference.
     """
     from commonplace.openapi.model import DocumentLimits
-    from commonplace.openapi.service import Access, OpenApiService
+    from commonplace.openapi.service import OpenApiService
+    from commonplace.openapi.store.access import Access
+    from commonplace.openapi.store.documents import DocumentStore
 
     if settings is None:
-        return OpenApiService(
-            Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)), stored=stored
-        )
+        access = Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts))
+        return OpenApiService(DocumentStore(access), read_stored_file=read_stored_file)
+    access = Access(
+        local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds
+    )
     limits = DocumentLimits(
         settings.max_document_bytes,
         min(settings.max_depth, DocumentLimits().depth),
         settings.max_nodes,
         max(settings.max_aliases, 1) * 10,
     )
-    access = Access(
-        local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds
-    )
     return OpenApiService(
-        access,
-        limits=limits,
-        stored=stored,
-        cache_entries=settings.cache_entries,
+        DocumentStore(access, limits=limits, cache_entries=settings.cache_entries),
+        read_stored_file=read_stored_file,
         answer_bytes=settings.max_answer_bytes,
     )

@@ -11,12 +11,13 @@ import pytest
 import yaml
 
 from commonplace.dispatch.pipeline import Call, Pipeline, plain
-from commonplace.dispatch.registry import Registry, Toolset
+from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import AuthContext, Scope, local_user
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.errors import CODES
-from commonplace.openapi.service import Access, OpenApiService
-from commonplace.openapi.tools.write import write_tools
+from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.store.access import Access
+from commonplace.openapi.store.documents import DocumentStore
+from commonplace.openapi.toolset import toolset
 
 NAMES = ("fix", "convert", "join", "overlay_apply", "overlay_validate", "generate")
 SPEC = {
@@ -42,16 +43,10 @@ OVERLAY = {
 
 class Tools:
     def __init__(self, folder: Path, *, read_only: bool = False, local: bool = True) -> None:
-        service = OpenApiService(
-            Access(local=local, working_folder=folder, roots=() if local else (folder,))
-        )
-        tools = write_tools(service)
-        names = frozenset(name for tool in tools for name in (tool.name, *tool.aliases))
-        self.tools = {name: tool for tool in tools for name in (tool.name, *tool.aliases)}
-        self.pipeline = Pipeline(
-            Registry([Toolset("openapi", "", names, frozenset(), lambda: tools, lambda: CODES)]),
-            read_only=read_only,
-        )
+        access = Access(local=local, working_folder=folder, roots=() if local else (folder,))
+        openapi = toolset(lambda: OpenApiService(DocumentStore(access)))
+        self.tools = {name: tool for tool in openapi.load() for name in (tool.name, *tool.aliases)}
+        self.pipeline = Pipeline(Registry([openapi]), read_only=read_only)
 
     def call(self, tool: str, auth: AuthContext | None = None, **arguments: Any) -> Any:
         outcome = asyncio.run(self.pipeline.run(Call(tool, arguments, auth or local_user())))

@@ -44,10 +44,10 @@ def document_text(answer: JsonObject, output: str | None) -> str:
             hint="Use --output.",
         )
     from commonplace.openapi.engine.document.load import parse_text
+    from commonplace.openapi.engine.render import format_for
     from commonplace.openapi.engine.yaml.emit import to_text
-    from commonplace.openapi.tools.writing import format_of
 
-    text, wanted = str(answer["document"]), format_of(output)
+    text, wanted = str(answer["document"]), format_for(output)
     if wanted is None or (wanted == "json") == text.lstrip().startswith("{"):
         return text
     tree = parse_text(text)

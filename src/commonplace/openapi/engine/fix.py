@@ -23,6 +23,7 @@ from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.json_values import clone
 from commonplace.openapi.engine.pointers import escape_token, resolve_pointer
+from commonplace.openapi.engine.require import require_object
 from commonplace.openapi.model import METHODS, ApiDocument, Family
 
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
@@ -35,9 +36,6 @@ class Fix:
     path: str  # JSON pointer
     description: str
 
-    def as_dict(self) -> dict[str, str]:
-        return {"type": self.type, "path": self.path, "description": self.description}
-
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
@@ -49,14 +47,19 @@ class FixOptions:
     stub_missing_refs: bool = False
     used_elsewhere: frozenset[str] = frozenset()  # schemas that other files refer to by their names
 
+    @property
+    def touches_schemas(self) -> bool:
+        """Tell whether schemas may be renamed or removed."""
+        return self.prune or self.prune_schemas or self.schema_names
+
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedDocument:
     document: dict[str, Any]
     fixes: tuple[Fix, ...]
 
 
-def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
+def fix(document: dict[str, Any], family: Family, options: FixOptions) -> FixedDocument:
     """The repaired document; the given one is not changed. Without fixes, it is the same object."""
     fixer = _Fixer(document, family, options.used_elsewhere)
     fixer.path_parameters()
@@ -70,10 +73,10 @@ def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
         fixer.empty_paths()
     if options.prune or options.prune_schemas:
         fixer.unused_schemas()
-    return Fixed(fixer.document, tuple(fixer.fixes))
+    return FixedDocument(fixer.document, tuple(fixer.fixes))
 
 
-def used_elsewhere(document: ApiDocument, resolver: ReferenceResolver) -> frozenset[str]:
+def find_external_uses(document: ApiDocument, resolver: ReferenceResolver) -> frozenset[str]:
     """Schemas of a document to which the files that it is spread over refer back."""
     bundle(document, resolver, lenient=True)  # reads those files
     prefix = "/definitions/" if document.family is Family.V20 else "/components/schemas/"
@@ -323,9 +326,12 @@ class _Fixer:
             }
 
         def add(document: dict[str, Any]) -> None:
-            node = document
+            node, pointer = document, ""
             for token in parents:
-                node = node.setdefault(token, {})
+                pointer += f"/{token}"
+                child = require_object(node.get(token), pointer)
+                node[token] = child
+                node = child
             node[name] = dict(stub)
 
         self._change(

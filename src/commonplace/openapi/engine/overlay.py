@@ -29,23 +29,20 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class OverlayFinding:
     path: str  # JSON pointer into the overlay
     message: str
 
-    def as_dict(self) -> dict[str, str]:
-        return {"path": self.path, "message": self.message}
-
 
 @dataclass(slots=True)
-class Verdict:
+class OverlayReport:
     """What is wrong with an overlay, and what is doubtful."""
 
     version: str = ""
     title: str = ""
     action_count: int = 0
-    errors: list[Finding] = field(default_factory=list)
-    warnings: list[Finding] = field(default_factory=list)
+    errors: list[OverlayFinding] = field(default_factory=list)
+    warnings: list[OverlayFinding] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:
@@ -53,7 +50,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OverlayChange:
     """What one action did."""
 
     action_index: int
@@ -62,22 +59,11 @@ class Change:
     match_count: int
     description: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "action_index": self.action_index,
-            "target": self.target,
-            "operation": self.operation,
-            "match_count": self.match_count,
-        }
-        if self.description:
-            found["description"] = self.description
-        return found
-
 
 @dataclass(slots=True)
-class Applied:
+class AppliedOverlay:
     document: dict[str, Any]
-    changes: list[Change]
+    changes: list[OverlayChange]
     warnings: list[str]
     added: int = 0
 
@@ -90,20 +76,20 @@ class Applied:
         return len(self.changes) - self.applied
 
 
-def validate_overlay(overlay: Json) -> Verdict:
+def validate_overlay(overlay: Json) -> OverlayReport:
     """The rules of the official schema, one finding each.
 
     An overlay of a version that is not supported raises.
     """
-    verdict = Verdict()
+    verdict = OverlayReport()
     if not isinstance(overlay, dict):
-        verdict.errors.append(Finding("", "The overlay must be an object."))
+        verdict.errors.append(OverlayFinding("", "The overlay must be an object."))
         return verdict
     version = overlay.get("overlay")
     verdict.version = str(version) if version is not None else ""
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if version is None:
-        verdict.errors.append(Finding("", "`overlay`, the version, is missing."))
+        verdict.errors.append(OverlayFinding("", "`overlay`, the version, is missing."))
     elif (
         isinstance(version, str)
         and re.fullmatch(r"\d+(\.\d+)*", version)
@@ -112,17 +98,17 @@ def validate_overlay(overlay: Json) -> Verdict:
         raise unsupported(version)
     elif match is None:
         verdict.errors.append(
-            Finding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0.")
+            OverlayFinding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0.")
         )
     newer = match is not None and match[2] != "0"
     _check_keys(verdict, overlay, "", ("overlay", "info", "extends", "actions"))
     if "extends" in overlay and not isinstance(overlay["extends"], str):
-        verdict.errors.append(Finding("/extends", "`extends` must be a string."))
+        verdict.errors.append(OverlayFinding("/extends", "`extends` must be a string."))
     _check_info(verdict, overlay, newer=newer)
     actions = overlay.get("actions")
     if not isinstance(actions, list):
         verdict.errors.append(
-            Finding(
+            OverlayFinding(
                 "/actions",
                 "`actions` must be a list." if "actions" in overlay else "`actions` is missing.",
             )
@@ -130,17 +116,33 @@ def validate_overlay(overlay: Json) -> Verdict:
         return verdict
     verdict.action_count = len(actions)
     if not actions:
-        verdict.errors.append(Finding("/actions", "There must be at least one action."))
+        verdict.errors.append(OverlayFinding("/actions", "There must be at least one action."))
     if len(actions) > MAX_ACTIONS:
-        verdict.errors.append(Finding("/actions", f"More than {MAX_ACTIONS} actions."))
+        verdict.errors.append(OverlayFinding("/actions", f"More than {MAX_ACTIONS} actions."))
         return verdict
     for index, action in enumerate(actions):
         _check_action(verdict, action, f"/actions/{index}", newer=newer)
         if action in actions[:index] if len(actions) <= 500 else False:
             verdict.errors.append(
-                Finding(f"/actions/{index}", "The same action stands there twice.")
+                OverlayFinding(f"/actions/{index}", "The same action stands there twice.")
             )
     return verdict
+
+
+def require_valid_overlay(overlay: Json) -> None:
+    """Raise INVALID_OVERLAY with the first errors if an overlay breaks its specification."""
+    errors = validate_overlay(overlay).errors
+    if errors:
+        raise CommonplaceError(
+            INVALID_OVERLAY,
+            f"The overlay is not valid: {errors[0].path or '/'}: {errors[0].message}",
+            hint="oas_overlay_validate lists everything that is wrong.",
+            details={
+                "errors": [
+                    {"path": finding.path, "message": finding.message} for finding in errors[:20]
+                ]
+            },
+        )
 
 
 def unsupported(version: str) -> CommonplaceError:
@@ -152,34 +154,38 @@ def unsupported(version: str) -> CommonplaceError:
     )
 
 
-def _check_keys(verdict: Verdict, node: dict[str, Any], path: str, known: tuple[str, ...]) -> None:
+def _check_keys(
+    verdict: OverlayReport, node: dict[str, Any], path: str, known: tuple[str, ...]
+) -> None:
     for key in node:
         if key not in known and not key.startswith("x-"):
             verdict.errors.append(
-                Finding(
+                OverlayFinding(
                     f"{path}/{key}", f"{key!r} is not a field here; extensions start with `x-`."
                 )
             )
 
 
-def _check_info(verdict: Verdict, overlay: dict[str, Any], *, newer: bool) -> None:
+def _check_info(verdict: OverlayReport, overlay: dict[str, Any], *, newer: bool) -> None:
     info = overlay.get("info")
     if not isinstance(info, dict):
         verdict.errors.append(
-            Finding(
+            OverlayFinding(
                 "/info", "`info` must be an object." if "info" in overlay else "`info` is missing."
             )
         )
         return
     for name in ("title", "version"):
         if name not in info:
-            verdict.errors.append(Finding("/info", f"`{name}` is missing."))
+            verdict.errors.append(OverlayFinding("/info", f"`{name}` is missing."))
         elif not isinstance(info[name], str):
-            verdict.errors.append(Finding(f"/info/{name}", f"`{name}` must be a string."))
+            verdict.errors.append(OverlayFinding(f"/info/{name}", f"`{name}` must be a string."))
     if isinstance(info.get("title"), str):
         verdict.title = info["title"]
     if newer and "description" in info and not isinstance(info["description"], str):
-        verdict.errors.append(Finding("/info/description", "`description` must be a string."))
+        verdict.errors.append(
+            OverlayFinding("/info/description", "`description` must be a string.")
+        )
     _check_keys(
         verdict,
         info,
@@ -188,28 +194,30 @@ def _check_info(verdict: Verdict, overlay: dict[str, Any], *, newer: bool) -> No
     )
 
 
-def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> None:
+def _check_action(verdict: OverlayReport, action: Json, path: str, *, newer: bool) -> None:
     if not isinstance(action, dict):
-        verdict.errors.append(Finding(path, "An action must be an object."))
+        verdict.errors.append(OverlayFinding(path, "An action must be an object."))
         return
     target = action.get("target")
     if not isinstance(target, str):
         verdict.errors.append(
-            Finding(
+            OverlayFinding(
                 f"{path}/target",
                 "`target` must be a string." if "target" in action else "`target` is missing.",
             )
         )
     elif not target.startswith("$"):
         verdict.errors.append(
-            Finding(f"{path}/target", "`target` must be a JSONPath: it starts with `$`.")
+            OverlayFinding(f"{path}/target", "`target` must be a JSONPath: it starts with `$`.")
         )
     if "description" in action and not isinstance(action["description"], str):
-        verdict.errors.append(Finding(f"{path}/description", "`description` must be a string."))
+        verdict.errors.append(
+            OverlayFinding(f"{path}/description", "`description` must be a string.")
+        )
     if "remove" in action and not isinstance(action["remove"], bool):
-        verdict.errors.append(Finding(f"{path}/remove", "`remove` must be true or false."))
+        verdict.errors.append(OverlayFinding(f"{path}/remove", "`remove` must be true or false."))
     if newer and "copy" in action and not isinstance(action["copy"], str):
-        verdict.errors.append(Finding(f"{path}/copy", "`copy` must be a JSONPath."))
+        verdict.errors.append(OverlayFinding(f"{path}/copy", "`copy` must be a JSONPath."))
     _check_keys(
         verdict,
         action,
@@ -222,22 +230,26 @@ def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> 
             _check_path(verdict, text, f"{path}/{name}")
     if not action.keys() & {"update", "remove", "copy"}:
         verdict.warnings.append(
-            Finding(path, "The action has neither `update` nor `remove`, so it does nothing.")
+            OverlayFinding(
+                path, "The action has neither `update` nor `remove`, so it does nothing."
+            )
         )
 
 
-def _check_path(verdict: Verdict, text: str, path: str) -> None:
+def _check_path(verdict: OverlayReport, text: str, path: str) -> None:
     try:
         PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
         repaired = _repaired(text)
         if repaired is not None:
             verdict.warnings.append(
-                Finding(path, f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}.")
+                OverlayFinding(
+                    path, f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}."
+                )
             )
         else:
             verdict.errors.append(
-                Finding(path, f"Not a JSONPath by RFC 9535: {_first_line(error)}.")
+                OverlayFinding(path, f"Not a JSONPath by RFC 9535: {_first_line(error)}.")
             )
 
 
@@ -283,10 +295,10 @@ def _compiled(text: str, index: int) -> JSONPathQuery:
 
 def apply_overlay(
     document: dict[str, Any], overlay: dict[str, Any], *, strict: bool = False
-) -> Applied:
+) -> AppliedOverlay:
     """The document with all actions applied in order. The given document is not changed."""
     newer = not str(overlay.get("overlay", "")).startswith("1.0")
-    result = Applied(clone(document), [], [])
+    result = AppliedOverlay(clone(document), [], [])
     for index, action in enumerate(overlay.get("actions") or []):
         change = _apply(result, action, index, newer=newer)
         result.changes.append(change)
@@ -303,7 +315,9 @@ def apply_overlay(
     return result
 
 
-def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) -> Change:
+def _apply(
+    result: AppliedOverlay, action: dict[str, Any], index: int, *, newer: bool
+) -> OverlayChange:
     target = action["target"]
     operation = (
         "remove"
@@ -315,7 +329,9 @@ def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) 
         else "none"
     )
     locations = _locations(result.document, _compiled(target, index), index)
-    change = Change(index, target, operation, len(locations), str(action.get("description") or ""))
+    change = OverlayChange(
+        index, target, operation, len(locations), str(action.get("description") or "")
+    )
     if operation == "remove":
         # From the back, so that indices of earlier siblings stay true and children go before their
         # parents.
@@ -389,7 +405,7 @@ def _at(document: Json, location: tuple[int | str, ...]) -> Json:
     return document
 
 
-def _remove(result: Applied, location: tuple[int | str, ...], index: int) -> None:
+def _remove(result: AppliedOverlay, location: tuple[int | str, ...], index: int) -> None:
     if not location:
         raise CommonplaceError(
             INVALID_OVERLAY,
@@ -403,7 +419,7 @@ def _remove(result: Applied, location: tuple[int | str, ...], index: int) -> Non
 
 
 def _update(
-    result: Applied, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool
+    result: AppliedOverlay, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool
 ) -> None:
     try:
         node = _at(result.document, location)

@@ -1,39 +1,26 @@
-"""`convert`: a document in another version of OpenAPI."""
+"""The `oas_convert` tool: a document in another version of OpenAPI."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
-from typing import Any, NotRequired
 
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.convert.chain import PATCH, convert
-from commonplace.openapi.engine.convert.consequences import name_breaking_changes
-from commonplace.openapi.engine.convert.issues import Issue
-from commonplace.openapi.engine.validate.structure import check_structure
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
-from commonplace.openapi.model import SUPPORTED, ApiDocument, Family
+from commonplace.openapi.model import SUPPORTED, Delivery, PageRequest
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import (
+from commonplace.openapi.tools.delivery import (
     LIMIT,
     OFFSET,
     OVERWRITE,
-    Once,
-    deliver,
-    in_thread,
+    DeliveryOutput,
     output_scope,
-    page,
-    text_for,
-    whole,
+    show_delivery,
 )
+from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 
-MOST_FAULTS = 1000
 _TARGET = re.compile(r"(2\.0|3\.[012])(\.\d{1,2})?")
 
 
@@ -53,20 +40,20 @@ class ConvertInput(Arguments):
 
     @field_validator("target")
     @classmethod
-    def _known(cls, value: str) -> str:
-        found = _TARGET.fullmatch(value.strip())
-        if found is None or (found[1] == "2.0" and found[2]):
+    def _check_target(cls, value: str) -> str:
+        match = _TARGET.fullmatch(value.strip())
+        if match is None or (match[1] == "2.0" and match[2]):
             raise ValueError(f"target must be one of {', '.join(SUPPORTED)}")
         return value.strip()
 
 
-class ConvertIssue(TypedDict):
+class ConvertIssueOutput(TypedDict):
     severity: str
     path: str
     message: str
 
 
-class ConvertOutput(TypedDict):
+class ConvertOutput(DeliveryOutput):
     source_version: str
     target_version: str
     document_version: str
@@ -76,69 +63,32 @@ class ConvertOutput(TypedDict):
     warning_count: int
     info_count: int
     returned: int
-    issues: list[ConvertIssue]
-    written_to: NotRequired[str]
-    document: NotRequired[str]
-    document_omitted: NotRequired[str]
-
-
-def _faults(document: ApiDocument) -> Iterator[Issue]:
-    """What is wrong with a document that is converted to its own version, and so stays as it is."""
-    for finding in islice(check_structure(document), MOST_FAULTS):
-        yield Issue(
-            "critical",
-            finding.pointer,
-            f"The document breaks its version and was not repaired: {finding.message}",
-        )
+    issues: list[ConvertIssueOutput]
 
 
 def convert_tool(service: OpenApiService) -> Tool:
-    async def handle(ctx: Context, args: ConvertInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
+    """Build `oas_convert`."""
 
-        def work() -> dict[str, Any]:
-            family = Family(args.target[:3])
-            exact = args.target if len(args.target) > 3 else None
-            data = whole(service, document)
-            result = convert(data, document.family, family, exact)
-            result = name_breaking_changes(document, data, result, family)
-            if family is document.family:
-                result = replace(result, issues=(*result.issues, *_faults(document)))
-            counts = {
-                name: sum(issue.severity == name for issue in result.issues)
-                for name in ("critical", "warning", "info")
-            }
-            ranked = sorted(
-                result.issues,
-                key=lambda issue: ("critical", "warning", "info").index(issue.severity),
-            )
-            issues = page([issue.as_dict() for issue in ranked], args.limit, args.offset)
-            answer: dict[str, Any] = {
-                "source_version": document.version,
-                "target_version": args.target,
-                "document_version": str(
-                    result.document.get("openapi", result.document.get("swagger", PATCH[family]))
-                ),
-                "success": counts["critical"] == 0,
-                "issue_count": len(result.issues),
-                "critical_count": counts["critical"],
-                "warning_count": counts["warning"],
-                "info_count": counts["info"],
-                "returned": len(issues),
-                "issues": issues,
-            }
-            text = Once(lambda: text_for(result.document, document, args.output))
-            deliver(
-                service,
-                answer,
-                text,
-                args.output,
-                include=not args.output,
-                overwrite=args.overwrite,
-            )
-            return answer
-
-        return await in_thread(service, ctx, work, document)
+    async def convert(ctx: Context, args: ConvertInput) -> ConvertOutput:
+        delivery = Delivery(args.output, include=not args.output, overwrite=args.overwrite)
+        result = await service.convert(ctx.auth, args.spec.spec, args.target, delivery)
+        issues = PageRequest(args.limit, args.offset).of(result.issues)
+        return {
+            "source_version": result.source_version,
+            "target_version": args.target,
+            "document_version": result.document_version,
+            "success": result.count("critical") == 0,
+            "issue_count": len(result.issues),
+            "critical_count": result.count("critical"),
+            "warning_count": result.count("warning"),
+            "info_count": result.count("info"),
+            "returned": len(issues),
+            "issues": [
+                {"severity": issue.severity, "path": issue.path, "message": issue.message}
+                for issue in issues
+            ],
+            **show_delivery(result.delivered),
+        }
 
     return Tool(
         name="oas_convert",
@@ -152,7 +102,7 @@ def convert_tool(service: OpenApiService) -> Tool:
         ),
         input=ConvertInput,
         output=ConvertOutput,
-        handler=handle,
+        handler=convert,
         aliases=("convert",),
         read_only=False,
         open_world=True,

@@ -1,25 +1,21 @@
-"""`diff`: what changed between two documents, and whether it breaks clients."""
+"""The `oas_diff` tool: what changed between two documents, and whether it breaks clients."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.diff.collector import summarize_changes
-from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange, Level
-from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
+from commonplace.openapi.engine.diff.rules import ApiChange
 from commonplace.openapi.errors import SPEC_INPUT
-from commonplace.openapi.model import ApiDocument
+from commonplace.openapi.model import PageRequest
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
 
-class DiffInput(Arguments):
+class ApiDiffInput(Arguments):
     base: SpecInput = Field(
         description="The original document: exactly one of file, url, content, ref."
     )
@@ -39,7 +35,7 @@ class DiffInput(Arguments):
     offset: int = Field(0, ge=0, description="Skip the first N changes.")
 
 
-class ChangeOutput(TypedDict):
+class ApiChangeOutput(TypedDict):
     severity: Literal["critical", "error", "warning", "info"]
     type: Literal["added", "removed", "modified"]
     path: str
@@ -50,23 +46,38 @@ class ChangeOutput(TypedDict):
     operation_count: NotRequired[int]
 
 
-class DiffOutput(TypedDict):
+class ApiDiffOutput(TypedDict):
     total_changes: int
     breaking_count: int
     warning_count: int
     info_count: int
     returned: int
-    changes: list[ChangeOutput]
+    changes: list[ApiChangeOutput]
     summary: str
 
 
 def diff_tool(service: OpenApiService) -> Tool:
-    async def handler(ctx: Context, args: DiffInput) -> dict[str, Any]:
-        base, revision = await asyncio.gather(
-            service.document(args.base.spec, ctx.auth),
-            service.document(args.revision.spec, ctx.auth),
+    """Build `oas_diff`."""
+
+    async def diff(ctx: Context, args: ApiDiffInput) -> ApiDiffOutput:
+        result = await service.diff(
+            ctx.auth,
+            args.base.spec,
+            args.revision.spec,
+            breaking_only=args.breaking_only,
+            info=not args.no_info,
+            literal=args.literal,
+            page=PageRequest(args.limit, args.offset),
         )
-        return await service.run(ctx.auth, lambda: answer(service, base, revision, args))
+        return {
+            "total_changes": result.total,
+            "breaking_count": result.breaking_count,
+            "warning_count": result.warning_count,
+            "info_count": result.info_count,
+            "returned": len(result.changes),
+            "changes": [_show_change(change) for change in result.changes],
+            "summary": result.summary,
+        }
 
     return Tool(
         name="oas_diff",
@@ -78,9 +89,9 @@ def diff_tool(service: OpenApiService) -> Tool:
             "warning may, info does not. Narrowed requests and widened responses break. "
             "breaking_only=true for release checks."
         ),
-        input=DiffInput,
-        output=DiffOutput,
-        handler=handler,
+        input=ApiDiffInput,
+        output=ApiDiffOutput,
+        handler=diff,
         aliases=("diff",),
         open_world=True,
         field_codes={"base": SPEC_INPUT, "revision": SPEC_INPUT},
@@ -89,31 +100,8 @@ def diff_tool(service: OpenApiService) -> Tool:
     )
 
 
-def answer(
-    service: OpenApiService, base: ApiDocument, revision: ApiDocument, args: DiffInput
-) -> dict[str, Any]:
-    base, revision = service.bundle_document(base)[0], service.bundle_document(revision)[0]
-    changes = diff(
-        base, revision, service.resolver(base), service.resolver(revision), literal=args.literal
-    )
-    if args.breaking_only:
-        changes = [change for change in changes if change.level in BREAKING]
-    if args.no_info:
-        changes = [change for change in changes if change.level is not Level.INFO]
-    page = changes[args.offset : args.offset + min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)]
-    return {
-        "total_changes": len(changes),
-        "breaking_count": sum(1 for change in changes if change.level in BREAKING),
-        "warning_count": sum(1 for change in changes if change.level is Level.WARNING),
-        "info_count": sum(1 for change in changes if change.level is Level.INFO),
-        "returned": len(page),
-        "changes": [shown(change) for change in page],
-        "summary": summarize_changes(changes),
-    }
-
-
-def shown(change: ApiChange) -> dict[str, Any]:
-    output: dict[str, Any] = {
+def _show_change(change: ApiChange) -> ApiChangeOutput:
+    output: ApiChangeOutput = {
         "severity": change.level.value,
         "type": change.rule.kind.value,
         "path": change.path,

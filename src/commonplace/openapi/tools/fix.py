@@ -1,32 +1,24 @@
-"""`fix`: repair common faults of a document."""
+"""The `oas_fix` tool: repair common faults of a document."""
 
 from __future__ import annotations
-
-from dataclasses import replace
-from typing import Any, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.fix import FixOptions, fix, used_elsewhere
-from commonplace.openapi.engine.validate.report import validate
+from commonplace.openapi.engine.fix import FixOptions
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
-from commonplace.openapi.model import ApiDocument
+from commonplace.openapi.model import Delivery, PageRequest
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import (
+from commonplace.openapi.tools.delivery import (
     LIMIT,
     OFFSET,
     OVERWRITE,
-    Once,
-    changed_text,
-    deliver,
-    in_thread,
+    DeliveryOutput,
     output_scope,
-    page,
+    show_delivery,
 )
+from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 
 MOST_ERRORS = 100
 
@@ -58,82 +50,58 @@ class FixInput(Arguments):
     offset: int = Field(0, ge=0, description=OFFSET)
 
 
-class FixItem(TypedDict):
+class FixItemOutput(TypedDict):
     type: str
     path: str
     description: str
 
 
-class LeftError(TypedDict):
+class RemainingErrorOutput(TypedDict):
     path: str
     message: str
 
 
-class FixOutput(TypedDict):
+class FixOutput(DeliveryOutput):
     version: str
     fix_count: int
     returned: int
-    fixes: list[FixItem]
+    fixes: list[FixItemOutput]
     error_count: int
-    errors: list[LeftError]
-    written_to: NotRequired[str]
-    document: NotRequired[str]
-    document_omitted: NotRequired[str]
-
-
-def _left(service: OpenApiService, document: ApiDocument, data: dict[str, Any]) -> dict[str, Any]:
-    """The errors that the fixes leave, the first hundred of them in full."""
-    fixed = document if data is document.data else replace(document, data=data, derived={})
-    errors = validate(fixed, service.resolver(fixed)).errors
-    return {
-        "error_count": len(errors),
-        "errors": [
-            {"path": finding.pointer, "message": finding.message}
-            for finding in errors[:MOST_ERRORS]
-        ],
-    }
+    errors: list[RemainingErrorOutput]
 
 
 def fix_tool(service: OpenApiService) -> Tool:
-    async def handle(ctx: Context, args: FixInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
+    """Build `oas_fix`."""
 
-        def work() -> dict[str, Any]:
-            renames = args.prune or args.prune_schemas or args.fix_schema_names
-            spread = renames and any(
-                not node.ref.startswith("#") for node in index_document(document).refs
-            )
-            options = FixOptions(
-                args.fix_duplicate_operationids,
-                args.fix_schema_names,
-                args.prune,
-                args.prune_paths,
-                args.prune_schemas,
-                args.stub_missing_refs,
-                used_elsewhere(document, service.resolver(document)) if spread else frozenset(),
-            )
-            fixed = fix(document.data, document.family, options)
-            fixes = page([one.as_dict() for one in fixed.fixes], args.limit, args.offset)
-            answer: dict[str, Any] = {
-                "version": document.version,
-                "fix_count": len(fixed.fixes),
-                "returned": len(fixes),
-                "fixes": fixes,
-                **_left(service, document, fixed.document),
-            }
-            output = None if args.dry_run else args.output
-            text = Once(lambda: changed_text(document, fixed.document, output))
-            deliver(
-                service,
-                answer,
-                text,
-                output,
-                include=args.include_document,
-                overwrite=args.overwrite,
-            )
-            return answer
-
-        return await in_thread(service, ctx, work, document)
+    async def fix(ctx: Context, args: FixInput) -> FixOutput:
+        options = FixOptions(
+            duplicate_operation_ids=args.fix_duplicate_operationids,
+            schema_names=args.fix_schema_names,
+            prune=args.prune,
+            prune_paths=args.prune_paths,
+            prune_schemas=args.prune_schemas,
+            stub_missing_refs=args.stub_missing_refs,
+        )
+        delivery = Delivery(
+            None if args.dry_run else args.output, args.include_document, args.overwrite
+        )
+        result = await service.fix(ctx.auth, args.spec.spec, options, delivery)
+        fixes = PageRequest(args.limit, args.offset).of(result.fixes)
+        return {
+            "version": result.version,
+            "fix_count": len(result.fixes),
+            "returned": len(fixes),
+            "fixes": [
+                {"type": fix.type, "path": fix.path, "description": fix.description}
+                for fix in fixes
+            ],
+            "error_count": len(result.remaining),
+            "errors": [
+                {"path": finding.pointer, "message": finding.message}
+                for finding in result.remaining[:MOST_ERRORS]
+            ],
+            **show_delivery(result.delivered),
+        }
 
     return Tool(
         name="oas_fix",
@@ -147,7 +115,7 @@ def fix_tool(service: OpenApiService) -> Tool:
         ),
         input=FixInput,
         output=FixOutput,
-        handler=handle,
+        handler=fix,
         aliases=("fix",),
         read_only=False,
         open_world=True,

@@ -1,15 +1,17 @@
-"""`generate`: code from a document."""
+"""The `oas_generate` tool: code from a document."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.generate.run import FILE_NAMES, Generated, generate, is_package_name
+from commonplace.kernel.json_types import JsonObject
+from commonplace.openapi.engine.generate.model import Notice
+from commonplace.openapi.engine.generate.run import is_package_name
 from commonplace.openapi.errors import (
     ANSWER_TOO_LARGE,
     FOREIGN_FILE,
@@ -17,15 +19,15 @@ from commonplace.openapi.errors import (
     SPEC_INPUT,
     WRITE_FAILED,
 )
-from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.store.output import write_package
+from commonplace.openapi.service import ANSWER_LIMIT_BYTES, OpenApiService
+from commonplace.openapi.tools.delivery import output_scope
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import ANSWER_LIMIT_BYTES, in_thread, output_scope, whole
 
 
-def _require_output_dir(schema: dict[str, Any]) -> None:
-    """Publish `output_dir` as required, as the contract does; callers who want the files in the
-    answer pass it empty.
+def _require_output_dir(schema: JsonObject) -> None:
+    """Publish `output_dir` as required, as the contract does.
+
+    Callers who want the files in the answer pass it empty.
     """
     schema["required"] = [*schema.get("required", ()), "output_dir"]
 
@@ -62,19 +64,19 @@ class GenerateInput(Arguments):
 
     @field_validator("package_name")
     @classmethod
-    def _identifier(cls, value: str) -> str:
+    def _check_package_name(cls, value: str) -> str:
         if value and not is_package_name(value):
             raise ValueError("package_name must be a lower-case identifier that is no keyword")
         return value or "api"
 
 
-class GeneratedFile(TypedDict):
+class GeneratedFileOutput(TypedDict):
     name: str
     size: int
     content: NotRequired[str]
 
 
-class GenerateWarning(TypedDict):
+class GenerateWarningOutput(TypedDict):
     path: str
     message: str
     severity: str
@@ -86,52 +88,51 @@ class GenerateOutput(TypedDict):
     package_name: str
     output_dir: NotRequired[str]
     file_count: int
-    files: list[GeneratedFile]
+    files: list[GeneratedFileOutput]
     removed: NotRequired[list[str]]
     generated_types: int
     generated_operations: int
     warning_count: int
     critical_count: int
-    warnings: NotRequired[list[GenerateWarning]]
+    warnings: NotRequired[list[GenerateWarningOutput]]
 
 
 def generate_tool(service: OpenApiService) -> Tool:
-    async def handle(ctx: Context, args: GenerateInput) -> dict[str, Any]:
-        if not args.output_dir and not args.include_files:
-            raise CommonplaceError(
-                INVALID_ARGUMENT,
-                "output_dir is required.",
-                hint="Name a folder, or set include_files to get the files in the answer.",
-                details={"field": "output_dir"},
-            )
-        if not (args.types or args.client or args.server):
-            raise CommonplaceError(
-                INVALID_ARGUMENT,
-                "Nothing to generate.",
-                hint="Set types, client or server.",
-                details={"field": "types"},
-            )
-        if args.server and args.language == "python":
-            raise CommonplaceError(
-                INVALID_ARGUMENT,
-                "There is no server for Python.",
-                hint="Set client, or language go.",
-                details={"field": "server"},
-            )
-        document = await service.document(args.spec.spec, ctx.auth)
+    """Build `oas_generate`."""
 
-        def work() -> dict[str, Any]:
-            made = generate(
-                whole(service, document),
-                document.family,
-                language=args.language,
-                package_name=args.package_name,
-                client=args.client,
-                server=args.server,
-            )
-            return _answer(service, args, made)
-
-        return await in_thread(service, ctx, work, document)
+    async def generate(ctx: Context, args: GenerateInput) -> GenerateOutput:
+        _check_arguments(args)
+        result = await service.generate(
+            ctx.auth,
+            args.spec.spec,
+            args.output_dir,
+            language=args.language,
+            package_name=args.package_name,
+            client=args.client,
+            server=args.server,
+            most_bytes=ANSWER_LIMIT_BYTES if args.include_files else None,
+        )
+        critical = sum(warning.critical for warning in result.warnings)
+        output: GenerateOutput = {
+            "success": True,
+            "language": args.language,
+            "package_name": args.package_name,
+            "file_count": len(result.files),
+            "files": [
+                _show_file(name, text, args.include_files) for name, text in result.files.items()
+            ],
+            "generated_types": result.type_count,
+            "generated_operations": result.operation_count,
+            "warning_count": len(result.warnings) - critical,
+            "critical_count": critical,
+        }
+        if result.warnings:
+            output["warnings"] = [_show_warning(warning) for warning in result.warnings[:100]]
+        if result.output_dir is not None:
+            output["output_dir"] = result.output_dir
+        if result.removed:
+            output["removed"] = list(result.removed)
+        return output
 
     return Tool(
         name="oas_generate",
@@ -146,7 +147,7 @@ def generate_tool(service: OpenApiService) -> Tool:
         ),
         input=GenerateInput,
         output=GenerateOutput,
-        handler=handle,
+        handler=generate,
         aliases=("generate",),
         read_only=False,
         open_world=True,
@@ -164,44 +165,40 @@ def generate_tool(service: OpenApiService) -> Tool:
     )
 
 
-def _answer(service: OpenApiService, args: GenerateInput, made: Generated) -> dict[str, Any]:
-    sizes = {name: len(text.encode()) for name, text in made.files.items()}
-    total = sum(sizes.values())
-    if args.include_files and total > ANSWER_LIMIT_BYTES:
+def _check_arguments(args: GenerateInput) -> None:
+    if not args.output_dir and not args.include_files:
         raise CommonplaceError(
-            ANSWER_TOO_LARGE,
-            f"The files have {total} bytes; an answer holds {ANSWER_LIMIT_BYTES}.",
-            hint="Pass output_dir instead of include_files, or generate types only.",
-            details={"bytes": total, "limit_bytes": ANSWER_LIMIT_BYTES},
+            INVALID_ARGUMENT,
+            "output_dir is required.",
+            hint="Name a folder, or set include_files to get the files in the answer.",
+            details={"field": "output_dir"},
         )
-    critical = sum(warning.critical for warning in made.warnings)
-    answer: dict[str, Any] = {
-        "success": True,
-        "language": args.language,
-        "package_name": args.package_name,
-        "file_count": len(made.files),
-        "files": [
-            {"name": name, "size": sizes[name], **({"content": text} if args.include_files else {})}
-            for name, text in made.files.items()
-        ],
-        "generated_types": made.types,
-        "generated_operations": made.operations,
-        "warning_count": len(made.warnings) - critical,
-        "critical_count": critical,
+    if not (args.types or args.client or args.server):
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "Nothing to generate.",
+            hint="Set types, client or server.",
+            details={"field": "types"},
+        )
+    if args.server and args.language == "python":
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "There is no server for Python.",
+            hint="Set client, or language go.",
+            details={"field": "server"},
+        )
+
+
+def _show_file(name: str, text: str, include: bool) -> GeneratedFileOutput:
+    output: GeneratedFileOutput = {"name": name, "size": len(text.encode())}
+    if include:
+        output["content"] = text
+    return output
+
+
+def _show_warning(warning: Notice) -> GenerateWarningOutput:
+    return {
+        "path": warning.path,
+        "message": warning.message,
+        "severity": "critical" if warning.critical else "warning",
     }
-    if made.warnings:
-        answer["warnings"] = [
-            {
-                "path": one.path,
-                "message": one.message,
-                "severity": "critical" if one.critical else "warning",
-            }
-            for one in made.warnings[:100]
-        ]
-    if args.output_dir:
-        answer["output_dir"], removed = write_package(
-            service.access, args.output_dir, made.files, FILE_NAMES[args.language]
-        )
-        if removed:
-            answer["removed"] = removed
-    return answer

@@ -1,15 +1,13 @@
-"""`join` and `bundle`: several documents, or several files, as one."""
+"""The `oas_join` and `oas_bundle` tools: several documents, or several files, as one."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
-from commonplace.openapi.engine.document.bundle import bundle
-from commonplace.openapi.engine.join.documents import Part, join
 from commonplace.openapi.errors import (
     FOREIGN_FILE,
     INVALID_SPEC,
@@ -19,27 +17,19 @@ from commonplace.openapi.errors import (
     UNRESOLVED_REF,
     WRITE_FAILED,
 )
-from commonplace.openapi.model import METHODS, Family
+from commonplace.openapi.model import Delivery
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import (
+from commonplace.openapi.tools.delivery import (
     OVERWRITE,
-    Once,
-    deliver,
-    in_thread,
+    DeliveryOutput,
     output_scope,
-    text_for,
-    whole,
-    with_numbers,
+    show_delivery,
 )
-
-
-def _absent(value: Any) -> Any:
-    return None if value == "" else value
-
+from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput, drop_empty_text
 
 PathStrategy = Annotated[
-    Literal["accept-left", "accept-right", "fail", "fail-on-paths"] | None, BeforeValidator(_absent)
+    Literal["accept-left", "accept-right", "fail", "fail-on-paths"] | None,
+    BeforeValidator(drop_empty_text),
 ]
 SchemaStrategy = Annotated[
     Literal[
@@ -53,7 +43,7 @@ SchemaStrategy = Annotated[
         "fail-on-paths",
     ]
     | None,
-    BeforeValidator(_absent),
+    BeforeValidator(drop_empty_text),
 ]
 
 
@@ -87,11 +77,11 @@ class JoinInput(Arguments):
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
-class JoinWarning(TypedDict):
+class JoinWarningOutput(TypedDict):
     message: str
 
 
-class JoinOutput(TypedDict):
+class JoinOutput(DeliveryOutput):
     spec_count: int
     version: str
     path_count: int
@@ -99,11 +89,8 @@ class JoinOutput(TypedDict):
     schema_count: int
     collision_count: int
     warning_count: int
-    warnings: list[JoinWarning]
+    warnings: list[JoinWarningOutput]
     summary: str
-    written_to: NotRequired[str]
-    document: NotRequired[str]
-    document_omitted: NotRequired[str]
 
 
 class BundleInput(Arguments):
@@ -114,71 +101,40 @@ class BundleInput(Arguments):
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
-class BundleOutput(TypedDict):
+class BundleOutput(DeliveryOutput):
     version: str
     file_count: int
     files: list[str]
     imported_count: int
-    written_to: NotRequired[str]
-    document: NotRequired[str]
-    document_omitted: NotRequired[str]
 
 
 def join_tool(service: OpenApiService) -> Tool:
-    async def handle(ctx: Context, args: JoinInput) -> dict[str, Any]:
-        documents = [await service.document(one.spec, ctx.auth) for one in args.specs]
+    """Build `oas_join`."""
 
-        def work() -> dict[str, Any]:
-            parts = [
-                Part(whole(service, one), one.version, one.family, one.name) for one in documents
-            ]
-            joined = join(
-                parts,
-                path_strategy=args.path_strategy or "fail",
-                schema_strategy=args.schema_strategy or "accept-left",
-                merge_duplicates=args.semantic_dedup,
-            )
-            data = joined.document
-            paths = data.get("paths") or {}
-            old = documents[0].family is Family.V20
-            schemas = (
-                data.get("definitions") if old else (data.get("components") or {}).get("schemas")
-            )
-            operations = sum(
-                method in item
-                for item in paths.values()
-                if isinstance(item, dict)
-                for method in METHODS
-            )
-            answer: dict[str, Any] = {
-                "spec_count": len(documents),
-                "version": documents[0].version,
-                "path_count": sum(not name.startswith("x-") for name in paths),
-                "operation_count": operations,
-                "schema_count": len(schemas or {}),
-                "collision_count": joined.collisions,
-                "warning_count": len(joined.warnings),
-                "warnings": [{"message": warning} for warning in joined.warnings[:200]],
-            }
-            answer["summary"] = (
-                f"Joined {len(documents)} documents: {answer['path_count']} paths, "
-                f"{answer['schema_count']} schemas, "
-                f"{joined.collisions} collisions."
-            )
-            text = Once(
-                lambda: text_for(data, with_numbers(documents[0], *documents[1:]), args.output)
-            )
-            deliver(
-                service,
-                answer,
-                text,
-                args.output,
-                include=not args.output,
-                overwrite=args.overwrite,
-            )
-            return answer
-
-        return await in_thread(service, ctx, work, *documents)
+    async def join(ctx: Context, args: JoinInput) -> JoinOutput:
+        result = await service.join(
+            ctx.auth,
+            [source.spec for source in args.specs],
+            Delivery(args.output, include=not args.output, overwrite=args.overwrite),
+            path_strategy=args.path_strategy or "fail",
+            schema_strategy=args.schema_strategy or "accept-left",
+            merge_duplicates=args.semantic_dedup,
+        )
+        return {
+            "spec_count": result.spec_count,
+            "version": result.version,
+            "path_count": result.path_count,
+            "operation_count": result.operation_count,
+            "schema_count": result.schema_count,
+            "collision_count": result.collision_count,
+            "warning_count": len(result.warnings),
+            "warnings": [{"message": warning} for warning in result.warnings[:200]],
+            "summary": (
+                f"Joined {result.spec_count} documents: {result.path_count} paths, "
+                f"{result.schema_count} schemas, {result.collision_count} collisions."
+            ),
+            **show_delivery(result.delivered),
+        }
 
     return Tool(
         name="oas_join",
@@ -191,7 +147,7 @@ def join_tool(service: OpenApiService) -> Tool:
         ),
         input=JoinInput,
         output=JoinOutput,
-        handler=handle,
+        handler=join,
         aliases=("join",),
         read_only=False,
         open_world=True,
@@ -203,29 +159,18 @@ def join_tool(service: OpenApiService) -> Tool:
 
 
 def bundle_tool(service: OpenApiService) -> Tool:
-    async def handle(ctx: Context, args: BundleInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
+    """Build `oas_bundle`."""
 
-        def work() -> dict[str, Any]:
-            made = bundle(document, service.resolver(document))
-            answer: dict[str, Any] = {
-                "version": document.version,
-                "file_count": len(made.files),
-                "files": [name.rsplit("/", 1)[-1] for name in made.files][:200],
-                "imported_count": made.imported,
-            }
-            text = Once(lambda: text_for(made.document, document, args.output))
-            deliver(
-                service,
-                answer,
-                text,
-                args.output,
-                include=not args.output,
-                overwrite=args.overwrite,
-            )
-            return answer
-
-        return await in_thread(service, ctx, work, document)
+    async def bundle(ctx: Context, args: BundleInput) -> BundleOutput:
+        delivery = Delivery(args.output, include=not args.output, overwrite=args.overwrite)
+        result = await service.bundle(ctx.auth, args.spec.spec, delivery)
+        return {
+            "version": result.version,
+            "file_count": len(result.files),
+            "files": [name.rsplit("/", 1)[-1] for name in result.files][:200],
+            "imported_count": result.imported_count,
+            **show_delivery(result.delivered),
+        }
 
     return Tool(
         name="oas_bundle",
@@ -235,7 +180,7 @@ def bundle_tool(service: OpenApiService) -> Tool:
         "other files define becomes components.",
         input=BundleInput,
         output=BundleOutput,
-        handler=handle,
+        handler=bundle,
         tier=Tier.EXTENDED,
         read_only=False,
         open_world=True,

@@ -1,15 +1,14 @@
-"""`overlay_apply` and `overlay_validate`."""
+"""The `oas_overlay_apply` and `oas_overlay_validate` tools."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
+from commonplace.openapi.engine.overlay import OverlayChange, OverlayFinding
 from commonplace.openapi.errors import (
     FOREIGN_FILE,
     INVALID_OVERLAY,
@@ -18,17 +17,17 @@ from commonplace.openapi.errors import (
     SPEC_INPUT,
     WRITE_FAILED,
 )
+from commonplace.openapi.model import Delivery
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import (
+from commonplace.openapi.tools.delivery import (
     OVERWRITE,
-    Once,
-    changed_text,
-    deliver,
-    in_thread,
+    DeliveryOutput,
     output_scope,
-    with_numbers,
+    show_delivery,
 )
+from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+
+MOST_ITEMS = 1000
 
 
 class OverlayApplyInput(Arguments):
@@ -48,7 +47,7 @@ class OverlayApplyInput(Arguments):
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
-class OverlayChange(TypedDict):
+class OverlayChangeOutput(TypedDict):
     action_index: int
     target: str
     operation: str
@@ -56,16 +55,13 @@ class OverlayChange(TypedDict):
     description: NotRequired[str]
 
 
-class OverlayApplyOutput(TypedDict):
+class OverlayApplyOutput(DeliveryOutput):
     actions_applied: int
     actions_skipped: int
-    changes: list[OverlayChange]
+    changes: list[OverlayChangeOutput]
     warning_count: int
     warnings: list[str]
     summary: str
-    written_to: NotRequired[str]
-    document: NotRequired[str]
-    document_omitted: NotRequired[str]
 
 
 class OverlayValidateInput(Arguments):
@@ -77,19 +73,20 @@ class OverlayValidateInput(Arguments):
     )
 
     @model_validator(mode="after")
-    def _one(self) -> OverlayValidateInput:
+    def _check_source(self) -> OverlayValidateInput:
         if (self.spec is None) == (self.overlay is None):
             raise ValueError("the overlay is needed once, as spec")
         return self
 
     @property
     def source(self) -> SpecInput:
-        found = self.spec or self.overlay
-        assert found is not None
-        return found
+        """Return the overlay, under whichever name it came."""
+        source = self.spec or self.overlay
+        assert source is not None  # checked above
+        return source
 
 
-class OverlayFinding(TypedDict):
+class OverlayFindingOutput(TypedDict):
     path: str
     message: str
 
@@ -100,109 +97,108 @@ class OverlayValidateOutput(TypedDict):
     title: str
     action_count: int
     error_count: int
-    errors: list[OverlayFinding]
+    errors: list[OverlayFindingOutput]
     warning_count: int
-    warnings: list[OverlayFinding]
+    warnings: list[OverlayFindingOutput]
 
 
-def overlay_tools(service: OpenApiService) -> list[Tool]:
-    async def apply(ctx: Context, args: OverlayApplyInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
-        tree = await service.tree(args.overlay.spec, ctx.auth)
-        overlay = tree.data
+def overlay_apply_tool(service: OpenApiService) -> Tool:
+    """Build `oas_overlay_apply`."""
 
-        def work() -> dict[str, Any]:
-            verdict = validate_overlay(overlay)
-            if not verdict.valid:
-                first = verdict.errors[0]
-                raise CommonplaceError(
-                    INVALID_OVERLAY,
-                    f"The overlay is not valid: {first.path or '/'}: {first.message}",
-                    hint="oas_overlay_validate lists everything that is wrong.",
-                    details={"errors": [one.as_dict() for one in verdict.errors[:20]]},
-                )
-            made = apply_overlay(document.data, overlay, strict=args.strict)
-            answer: dict[str, Any] = {
-                "actions_applied": made.applied,
-                "actions_skipped": made.skipped,
-                "changes": [change.as_dict() for change in made.changes[:1000]],
-                "warning_count": len(made.warnings),
-                "warnings": made.warnings[:200],
-                "summary": f"{made.applied} of {len(made.changes)} actions "
-                f"{'would apply' if args.dry_run else 'applied'}.",
-            }
-            if not args.dry_run:
-                text = Once(
-                    lambda: changed_text(with_numbers(document, tree), made.document, args.output)
-                )
-                deliver(
-                    service,
-                    answer,
-                    text,
-                    args.output,
-                    include=not args.output,
-                    overwrite=args.overwrite,
-                )
-            return answer
-
-        return await in_thread(service, ctx, work, document)
-
-    async def validate(ctx: Context, args: OverlayValidateInput) -> dict[str, Any]:
-        overlay = (await service.tree(args.source.spec, ctx.auth)).data
-        verdict = await in_thread(service, ctx, lambda: validate_overlay(overlay))
+    async def apply(ctx: Context, args: OverlayApplyInput) -> OverlayApplyOutput:
+        delivery = Delivery(args.output, include=not args.output, overwrite=args.overwrite)
+        result = await service.overlay_apply(
+            ctx.auth,
+            args.spec.spec,
+            args.overlay.spec,
+            None if args.dry_run else delivery,
+            strict=args.strict,
+        )
         return {
-            "valid": verdict.valid,
-            "version": verdict.version,
-            "title": verdict.title,
-            "action_count": verdict.action_count,
-            "error_count": len(verdict.errors),
-            "errors": [one.as_dict() for one in verdict.errors[:1000]],
-            "warning_count": len(verdict.warnings),
-            "warnings": [one.as_dict() for one in verdict.warnings[:1000]],
+            "actions_applied": result.applied_count,
+            "actions_skipped": result.skipped_count,
+            "changes": [_show_change(change) for change in result.changes[:MOST_ITEMS]],
+            "warning_count": len(result.warnings),
+            "warnings": list(result.warnings[:200]),
+            "summary": f"{result.applied_count} of {len(result.changes)} actions "
+            f"{'would apply' if args.dry_run else 'applied'}.",
+            **show_delivery(result.delivered),
         }
 
-    return [
-        Tool(
-            name="oas_overlay_apply",
-            toolset="openapi",
-            title="Apply an overlay",
-            description=(
-                "Apply an Overlay document (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI "
-                "document. dry_run shows what each action "
-                "matches; strict fails where a target matches nothing. Comments and key order of "
-                "YAML stay."
-            ),
-            input=OverlayApplyInput,
-            output=OverlayApplyOutput,
-            handler=apply,
-            aliases=("overlay_apply",),
-            read_only=False,
-            open_world=True,
-            scope=output_scope,
-            field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
-            errors=(
-                *READING,
-                INVALID_SPEC,
-                INVALID_OVERLAY,
-                OVERLAY_TARGET_UNMATCHED,
-                FOREIGN_FILE,
-                WRITE_FAILED,
-            ),
-            message_first=True,
+    return Tool(
+        name="oas_overlay_apply",
+        toolset="openapi",
+        title="Apply an overlay",
+        description=(
+            "Apply an Overlay document (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI "
+            "document. dry_run shows what each action "
+            "matches; strict fails where a target matches nothing. Comments and key order of "
+            "YAML stay."
         ),
-        Tool(
-            name="oas_overlay_validate",
-            toolset="openapi",
-            title="Validate an overlay",
-            description="Check an Overlay document (1.0, 1.1) against its specification: "
-            "structure, and JSONPath syntax by RFC 9535.",
-            input=OverlayValidateInput,
-            output=OverlayValidateOutput,
-            handler=validate,
-            aliases=("overlay_validate",),
-            open_world=True,
-            field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
-            errors=(*READING,),
-            message_first=True,
+        input=OverlayApplyInput,
+        output=OverlayApplyOutput,
+        handler=apply,
+        aliases=("overlay_apply",),
+        read_only=False,
+        open_world=True,
+        scope=output_scope,
+        field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
+        errors=(
+            *READING,
+            INVALID_SPEC,
+            INVALID_OVERLAY,
+            OVERLAY_TARGET_UNMATCHED,
+            FOREIGN_FILE,
+            WRITE_FAILED,
         ),
-    ]
+        message_first=True,
+    )
+
+
+def overlay_validate_tool(service: OpenApiService) -> Tool:
+    """Build `oas_overlay_validate`."""
+
+    async def validate(ctx: Context, args: OverlayValidateInput) -> OverlayValidateOutput:
+        report = await service.overlay_validate(ctx.auth, args.source.spec)
+        return {
+            "valid": report.valid,
+            "version": report.version,
+            "title": report.title,
+            "action_count": report.action_count,
+            "error_count": len(report.errors),
+            "errors": [_show_finding(finding) for finding in report.errors[:MOST_ITEMS]],
+            "warning_count": len(report.warnings),
+            "warnings": [_show_finding(finding) for finding in report.warnings[:MOST_ITEMS]],
+        }
+
+    return Tool(
+        name="oas_overlay_validate",
+        toolset="openapi",
+        title="Validate an overlay",
+        description="Check an Overlay document (1.0, 1.1) against its specification: "
+        "structure, and JSONPath syntax by RFC 9535.",
+        input=OverlayValidateInput,
+        output=OverlayValidateOutput,
+        handler=validate,
+        aliases=("overlay_validate",),
+        open_world=True,
+        field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
+        errors=(*READING,),
+        message_first=True,
+    )
+
+
+def _show_change(change: OverlayChange) -> OverlayChangeOutput:
+    output: OverlayChangeOutput = {
+        "action_index": change.action_index,
+        "target": change.target,
+        "operation": change.operation,
+        "match_count": change.match_count,
+    }
+    if change.description:
+        output["description"] = change.description
+    return output
+
+
+def _show_finding(finding: OverlayFinding) -> OverlayFindingOutput:
+    return {"path": finding.path, "message": finding.message}

@@ -1,20 +1,20 @@
-"""`parse`: what is in a document, at a glance or whole."""
+"""The `oas_parse` tool: a summary of a document, or the whole of it."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.summary import (
-    has_external_paths,
-    render_document,
-    summarize,
+    DocumentSummary,
+    RenderedPart,
+    ServerSummary,
 )
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
-from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
@@ -36,7 +36,7 @@ class ParseInput(Arguments):
     )
 
 
-class Server(TypedDict):
+class ServerOutput(TypedDict):
     url: str
     description: NotRequired[str]
 
@@ -49,7 +49,7 @@ class ParseOutput(TypedDict):
     operation_count: int
     webhook_count: NotRequired[int]
     schema_count: int
-    servers: NotRequired[list[Server]]
+    servers: NotRequired[list[ServerOutput]]
     tags: NotRequired[list[str]]
     format: str
     full_document: NotRequired[str]
@@ -58,9 +58,20 @@ class ParseOutput(TypedDict):
 
 
 def parse_tool(service: OpenApiService) -> Tool:
-    async def parse(ctx: Context, args: ParseInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
-        return await service.run(ctx.auth, lambda: _answer(service, document, args))
+    """Build `oas_parse`."""
+
+    async def parse(ctx: Context, args: ParseInput) -> JsonObject:
+        result = await service.parse(
+            ctx.auth,
+            args.spec.spec,
+            full=args.full,
+            resolve_refs=args.resolve_refs,
+            pointer=args.pointer,
+        )
+        output = _show_summary(result.summary)
+        if result.full is not None:
+            output |= _show_text(result.full)
+        return output
 
     return Tool(
         name="oas_parse",
@@ -83,10 +94,33 @@ def parse_tool(service: OpenApiService) -> Tool:
     )
 
 
-def _answer(service: OpenApiService, document: ApiDocument, args: ParseInput) -> dict[str, Any]:
-    whole = service.bundle_document(document)[0] if has_external_paths(document) else document
-    answer = summarize(document, whole, truncate=not args.full)
-    if args.full:
-        inliner = service.inliner(document) if args.resolve_refs else None
-        answer |= render_document(document, inliner, args.pointer, service.answer_bytes)
-    return answer
+def _show_summary(summary: DocumentSummary) -> JsonObject:
+    optional = ("description", "servers", "tags", "webhook_count")
+    fields = {
+        "version": summary.version,
+        "title": summary.title,
+        "description": summary.description,
+        "path_count": summary.path_count,
+        "operation_count": summary.operation_count,
+        "webhook_count": summary.webhook_count,
+        "schema_count": summary.schema_count,
+        "servers": [_show_server(server) for server in summary.servers],
+        "tags": list(summary.tags),
+        "format": summary.format,
+    }
+    return {name: value for name, value in fields.items() if value or name not in optional}
+
+
+def _show_server(server: ServerSummary) -> ServerOutput:
+    if not server.description:
+        return {"url": server.url}
+    return {"url": server.url, "description": server.description}
+
+
+def _show_text(part: RenderedPart) -> JsonObject:
+    notes = {
+        "circular_refs": part.circular_refs,
+        "unresolved_refs": part.unresolved_refs,
+        "refs_left": part.refs_left,
+    }
+    return {"full_document": part.text} | {name: refs for name, refs in notes.items() if refs}

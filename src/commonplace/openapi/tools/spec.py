@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from commonplace.dispatch.tool import Arguments
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.errors import (
     FETCH_FAILED,
     NOT_A_SPEC,
@@ -21,19 +22,20 @@ from commonplace.openapi.errors import (
     UNSUPPORTED_VERSION,
     URL_NOT_ALLOWED,
 )
-from commonplace.openapi.service import Spec
+from commonplace.openapi.model import Spec
 
 
-def _empty_is_absent(value: Any) -> Any:
+def drop_empty_text(value: Json) -> Json:
+    """Read an empty string as an argument that was not given."""
     return None if value == "" else value
 
 
-OptionalText = Annotated[str | None, BeforeValidator(_empty_is_absent)]
+OptionalText = Annotated[str | None, BeforeValidator(drop_empty_text)]
 
 
 OptionalContent = Annotated[
     str | bytes | None,  # bytes: a long text, which the transport hands over as UTF-8
-    BeforeValidator(_empty_is_absent),
+    BeforeValidator(drop_empty_text),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
 ]
 
@@ -60,18 +62,20 @@ class SpecInput(Arguments):
             name for name in ("file", "url", "content", "ref") if getattr(self, name) is not None
         ]
         if len(given) != 1:
-            told = f"got {', '.join(given)}" if given else "got none"
-            raise ValueError(f"exactly one of file, url, content or ref is needed, {told}")
+            got = ", ".join(given) or "none"
+            raise ValueError(f"exactly one of file, url, content or ref is needed, got {got}")
         return self
 
     @property
     def spec(self) -> Spec:
+        """Return the domain value."""
         return Spec(self.file, self.url, self.content, self.ref)
 
 
-def stored_file_tools(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the tool that reads stored files when unvalidated arguments refer to one: where it is
-    excluded, so is the reference.
+def stored_file_tools(arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    """Name the tool that reads stored files if unvalidated arguments refer to one.
+
+    Callers who may not use that tool may not use the reference either.
     """
     specs = [
         spec
@@ -96,4 +100,4 @@ READING = (
     NOT_A_SPEC,
     UNSUPPORTED_VERSION,
 )
-"""What any tool that reads a document may raise."""
+"""The errors of any tool that reads a document."""

@@ -1,29 +1,16 @@
-"""`validate`: what is wrong with a document, and how to mend it."""
+"""The `oas_validate` tool: what is wrong with a document, and how to fix it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
-from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
-from commonplace.openapi.engine.validate.findings import make_finding
-from commonplace.openapi.engine.validate.report import (
-    ValidationReport,
-    add_lines,
-    drop_suppressed,
-    validate,
-)
 from commonplace.openapi.engine.validate.rules import ValidationFinding
-from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
-from commonplace.openapi.model import ApiDocument
+from commonplace.openapi.model import PageRequest
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
@@ -46,7 +33,7 @@ class ValidateInput(Arguments):
     offset: int = Field(0, ge=0, description="Skip the first N errors and the first N warnings.")
 
 
-class Issue(TypedDict):
+class ValidationFindingOutput(TypedDict):
     path: str
     message: str
     severity: Literal["error", "warning"]
@@ -61,17 +48,43 @@ class ValidateOutput(TypedDict):
     error_count: int
     warning_count: int
     returned: int
-    errors: list[Issue]
-    warnings: list[Issue]
+    errors: list[ValidationFindingOutput]
+    warnings: list[ValidationFindingOutput]
     suppressed_count: NotRequired[int]
     unchecked_count: NotRequired[int]
     note: NotRequired[str]
 
 
 def validate_tool(service: OpenApiService) -> Tool:
-    async def handler(ctx: Context, args: ValidateInput) -> dict[str, Any]:
-        document = await service.document(args.spec.spec, ctx.auth)
-        return await service.run(ctx.auth, lambda: answer(service, document, args))
+    """Build `oas_validate`."""
+
+    async def validate(ctx: Context, args: ValidateInput) -> ValidateOutput:
+        result = await service.validate(
+            ctx.auth,
+            args.spec.spec,
+            strict=args.strict,
+            warnings=not args.no_warnings,
+            ignore=args.ignore,
+            page=PageRequest(args.limit, args.offset),
+        )
+        output: ValidateOutput = {
+            "valid": result.valid,
+            "version": result.version,
+            "error_count": result.error_count,
+            "warning_count": result.warning_count,
+            "returned": len(result.errors) + len(result.warnings),
+            "errors": [_show_finding(finding) for finding in result.errors],
+            "warnings": [_show_finding(finding) for finding in result.warnings],
+        }
+        if result.suppressed_count:
+            output["suppressed_count"] = result.suppressed_count
+        if result.unchecked:
+            output["unchecked_count"] = len(result.unchecked)
+            output["note"] = (
+                f"{len(result.unchecked)} references to other files were not followed, so what "
+                f"they lead to was not checked. The first: {result.unchecked[0].message}"
+            )
+        return output
 
     return Tool(
         name="oas_validate",
@@ -85,7 +98,7 @@ def validate_tool(service: OpenApiService) -> Tool:
         ),
         input=ValidateInput,
         output=ValidateOutput,
-        handler=handler,
+        handler=validate,
         aliases=("validate",),
         open_world=True,
         field_codes={"spec": SPEC_INPUT},
@@ -94,100 +107,8 @@ def validate_tool(service: OpenApiService) -> Tool:
     )
 
 
-def answer(service: OpenApiService, document: ApiDocument, args: ValidateInput) -> dict[str, Any]:
-    report = report_on(service, document, args)
-    size = min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)
-    warnings = () if args.no_warnings else report.warnings
-    pages = [
-        list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)
-    ]
-    placed = add_lines(document, [*pages[0], *pages[1]])
-    errors, shown = placed[: len(pages[0])], placed[len(pages[0]) :]
-    output: dict[str, Any] = {
-        "valid": report.valid,
-        "version": document.version,
-        "error_count": len(report.errors),
-        "warning_count": len(warnings),
-        "returned": len(placed),
-        "errors": [issue(finding) for finding in errors],
-        "warnings": [issue(finding) for finding in shown],
-    }
-    if report.suppressed:
-        output["suppressed_count"] = report.suppressed
-    unchecked = [finding for finding in report.warnings if finding.rule.id == "ref-external"]
-    if unchecked:
-        output["unchecked_count"] = len(unchecked)
-        output["note"] = (
-            f"{len(unchecked)} references to other files were not followed, so what they lead to "
-            f"was not checked. "
-            f"The first: {unchecked[0].message}"
-        )
-    return output
-
-
-def report_on(
-    service: OpenApiService, document: ApiDocument, args: ValidateInput
-) -> ValidationReport:
-    """The findings on a document and on what it takes from other files.
-
-    Those are named by the component they would become.
-    """
-    resolver = service.resolver(document)
-    own = validate(document, resolver, strict=args.strict, ignore=args.ignore)
-    whole, made = service.bundle_document(document)
-    if made is None or whole.data is document.data:
-        return own
-    rest = validate(whole, service.resolver(whole), strict=args.strict, ignore=args.ignore)
-    lost = list(
-        drop_suppressed(
-            whole, list(_lost(whole, service.resolver(whole), made.unresolved)), args.ignore
-        )
-    )
-
-    def both(
-        mine: Sequence[ValidationFinding], theirs: Sequence[ValidationFinding]
-    ) -> list[ValidationFinding]:
-        known = {(finding.rule.id, finding.pointer) for finding in mine}
-        new = [one for one in theirs if (one.rule.id, one.pointer) not in known]
-        return [*mine, *(_from_elsewhere(finding, made.origins, document) for finding in new)]
-
-    return ValidationReport(
-        both(own.errors, rest.errors),
-        both(own.warnings, [*rest.warnings, *lost]),
-        max(own.suppressed, rest.suppressed),
-    )
-
-
-def _lost(
-    whole: ApiDocument, resolver: ReferenceResolver, unresolved: Sequence[str]
-) -> Iterator[ValidationFinding]:
-    """References of other files that lead nowhere from there, though the same words lead to
-    something from the document itself.
-    """
-    for node in index_document(whole).refs if unresolved else ():
-        if node.ref in unresolved and resolver.try_follow({"$ref": node.ref}) != {"$ref": node.ref}:
-            yield make_finding(
-                "ref-external",
-                f"{node.place.pointer}/$ref",
-                f"{node.ref} is in another file and was not checked.",
-            )
-
-
-def _from_elsewhere(
-    finding: ValidationFinding, origins: Mapping[str, str], document: ApiDocument
-) -> ValidationFinding:
-    for pointer, origin in origins.items():
-        if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
-            return replace(
-                finding, message=f"{finding.message} It comes from {origin}.", elsewhere=True
-            )
-    # What a path item of another file holds stands under its path, where this document has only the
-    # reference.
-    return replace(finding, elsewhere=lookup_pointer(document.data, finding.pointer) is MISSING)
-
-
-def issue(finding: ValidationFinding) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _show_finding(finding: ValidationFinding) -> ValidationFindingOutput:
+    output: ValidationFindingOutput = {
         "path": finding.pointer,
         "message": finding.message,
         "severity": finding.severity.value,
@@ -195,5 +116,5 @@ def issue(finding: ValidationFinding) -> dict[str, Any]:
         "fix": finding.rule.fix,
     }
     if finding.line is not None:
-        shown["line"] = finding.line
-    return shown
+        output["line"] = finding.line
+    return output

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict
 from typing import Any
 
 from commonplace.openapi.engine.document.load import parse_text
-from commonplace.openapi.engine.fix import Fixed, FixOptions, fix
+from commonplace.openapi.engine.fix import FixedDocument, FixOptions, fix
 from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.model import Family
 
@@ -28,7 +29,7 @@ def document(paths: dict[str, Any], **components: Any) -> dict[str, Any]:
 
 def fixed(
     source: dict[str, Any], options: FixOptions = EVERYTHING, family: Family = Family.V30
-) -> Fixed:
+) -> FixedDocument:
     before = copy.deepcopy(source)
     result = fix(source, family, options)
     assert source == before, "the source must not change"
@@ -46,7 +47,7 @@ def test_an_undeclared_path_parameter_is_declared_as_a_required_string() -> None
     assert result.document["paths"]["/pets/{petId}"]["get"]["parameters"] == [
         {"name": "petId", "in": "path", "required": True, "schema": {"type": "string"}}
     ]
-    assert [one.as_dict() for one in result.fixes] == [
+    assert [asdict(fix) for fix in result.fixes] == [
         {
             "type": "missing-path-parameter",
             "path": "/paths/~1pets~1{petId}/get",

@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.fix import FixOptions, fix
-from commonplace.openapi.engine.join.documents import Part, join
+from commonplace.openapi.engine.join.documents import JoinPart, join
 from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.engine.yaml.emit import to_yaml
 from commonplace.openapi.model import Family
@@ -63,7 +63,7 @@ def test_fixing_many_places_takes_linear_time() -> None:
 def test_joining_many_differing_schemas_takes_linear_time() -> None:
     def prepare(size: int) -> Callable[[], object]:
         parts = [
-            Part(document(size, side), "3.0.3", Family.V30, side) for side in ("left", "right")
+            JoinPart(document(size, side), "3.0.3", Family.V30, side) for side in ("left", "right")
         ]
         return lambda: join(parts, path_strategy="accept-left", schema_strategy="rename-right")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.service import Access, OpenApiService, Spec
+from commonplace.openapi.model import Spec
+from commonplace.openapi.store.access import Access
+from commonplace.openapi.store.documents import DocumentStore
 from commonplace.openapi.store.fetch import UrlRules
 
 CARRIERS = {
@@ -75,7 +77,7 @@ def test_public_addresses_are_fetched_also_through_nat64(address: str) -> None:
 
 def unreadable(path: str) -> str:
     with pytest.raises(CommonplaceError) as refused:
-        OpenApiService(Access(local=True)).load(Spec(file=path))
+        DocumentStore(Access(local=True)).load(Spec(file=path))
     return refused.value.code.name
 
 
@@ -108,8 +110,8 @@ def test_a_reference_to_a_special_file_is_unresolved_not_a_defect(tmp_path: Path
     main.write_text(
         json.dumps({**document, "components": {"schemas": {"A": {"$ref": "pipe.json"}}}})
     )
-    service = OpenApiService(Access(local=True))
-    loaded = service.load(Spec(file=str(main)))
-    inliner = service.inliner(loaded)
+    store = DocumentStore(Access(local=True))
+    loaded = store.load(Spec(file=str(main)))
+    inliner = store.inliner(loaded)
     inliner.write(loaded.data)
     assert inliner.unresolved == {"pipe.json"}

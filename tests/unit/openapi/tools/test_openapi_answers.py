@@ -14,7 +14,9 @@ import orjson
 import pytest
 
 from commonplace.openapi.model import DocumentLimits
-from commonplace.openapi.service import Access, OpenApiService
+from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.store.access import Access
+from commonplace.openapi.store.documents import DocumentStore
 from oas_calls import Tools, content, minimal, operation
 
 SPEC = minimal("3.1.0", paths={"/a": {"get": operation()}})
@@ -78,7 +80,7 @@ def test_security_schemes_are_grouped_by_type_and_other_values_are_refused_by_na
 
 @pytest.mark.parametrize("tool", ["fix", "convert", "join", "overlay_apply"])
 def test_an_output_that_is_no_description_is_not_overwritten(tool: str, tmp_path: Path) -> None:
-    tools = Tools(OpenApiService(Access(working_folder=tmp_path)))
+    tools = Tools(OpenApiService(DocumentStore(Access(working_folder=tmp_path))))
     overlay = {
         "overlay": "1.0.0",
         "info": {"title": "t", "version": "1"},
@@ -173,7 +175,7 @@ def test_encoded_responses_are_decoded(path: str, server: str) -> None:
 def test_encodings_that_are_broken_unknown_or_too_large_are_refused(
     path: str, code: str, words: str, server: str
 ) -> None:
-    error = Tools(OpenApiService(limits=DocumentLimits(size_bytes=1_000_000))).error(
+    error = Tools(OpenApiService(DocumentStore(limits=DocumentLimits(size_bytes=1_000_000)))).error(
         "oas_parse", spec={"url": server + path}
     )
     assert error.code.name == code

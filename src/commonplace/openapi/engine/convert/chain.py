@@ -10,7 +10,7 @@ from commonplace.openapi.engine.convert.dangling import tell_dangling
 from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
 from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
 from commonplace.openapi.engine.convert.down_3_2 import down_to_3_1
-from commonplace.openapi.engine.convert.issues import Issue, Issues
+from commonplace.openapi.engine.convert.issues import ConversionIssue, IssueLog
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1, up_to_3_2
 from commonplace.openapi.model import Family
@@ -22,11 +22,18 @@ PATCH = {Family.V20: "2.0", Family.V30: "3.0.4", Family.V31: "3.1.1", Family.V32
 @dataclass(frozen=True, slots=True)
 class Conversion:
     document: dict[str, Any]
-    issues: tuple[Issue, ...]
+    issues: tuple[ConversionIssue, ...]
 
     @property
     def critical(self) -> int:
+        """Return how many issues are critical."""
         return sum(issue.severity == "critical" for issue in self.issues)
+
+    @property
+    def version(self) -> str | None:
+        """Return the version that the result declares."""
+        declared = self.document.get("openapi", self.document.get("swagger"))
+        return None if declared is None else str(declared)
 
 
 def convert(
@@ -36,7 +43,7 @@ def convert(
 
     `version` is the exact one to declare (such as 3.1.2); it belongs to the target's family.
     """
-    issues = Issues()
+    issues = IssueLog()
     declared = version or PATCH[target]
     here, there = LADDER.index(source), LADDER.index(target)
     if here == there:
@@ -55,7 +62,7 @@ def convert(
     return Conversion(document, tuple(_last_word(issues.found)))
 
 
-def _last_word(issues: list[Issue]) -> Iterator[Issue]:
+def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
     """A later step may drop what an earlier one kept as an extension: only the dropping is told,
     at the place in the source.
     """
@@ -68,7 +75,9 @@ def _last_word(issues: list[Issue]) -> Iterator[Issue]:
             yield replace(issue, path="/webhooks") if kept else issue
 
 
-def _up(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:
+def _up(
+    document: dict[str, Any], reached: Family, issues: IssueLog, version: str
+) -> dict[str, Any]:
     if reached is Family.V30:
         return SwaggerUp(document, issues).convert(version)
     return (
@@ -79,7 +88,7 @@ def _up(document: dict[str, Any], reached: Family, issues: Issues, version: str)
 
 
 def _down(
-    document: dict[str, Any], reached: Family, issues: Issues, version: str
+    document: dict[str, Any], reached: Family, issues: IssueLog, version: str
 ) -> dict[str, Any]:
     if reached is Family.V20:
         return down_to_2_0(document, issues)

@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion
-from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.engine.convert.issues import ConversionIssue
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import BREAKING
 from commonplace.openapi.engine.document.resolver import ReferenceResolver
@@ -44,7 +44,8 @@ def name_breaking_changes(
     except (CommonplaceError, RecursionError) as error:
         why = error.message if isinstance(error, CommonplaceError) else "it nests too deeply."
         return replace(
-            conversion, issues=(*conversion.issues, Issue("warning", "", _NOT_COMPARED.format(why)))
+            conversion,
+            issues=(*conversion.issues, ConversionIssue("warning", "", _NOT_COMPARED.format(why))),
         )
     named = _Named(conversion.issues)
     found = []
@@ -52,7 +53,7 @@ def name_breaking_changes(
         path = source_path(change.path)
         if change.level in BREAKING and not named.at(path):
             found.append(
-                Issue(
+                ConversionIssue(
                     "warning",
                     path,
                     f"{change.message} Clients of the source may break ({change.rule.id}).",
@@ -72,7 +73,7 @@ def source_path(path: str) -> str:
 class _Named:
     """The places that issues which are more than choices speak of."""
 
-    def __init__(self, issues: tuple[Issue, ...]) -> None:
+    def __init__(self, issues: tuple[ConversionIssue, ...]) -> None:
         self._exact: set[str] = set()
         self._above: set[str] = set()
         for issue in issues:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import SHAPE
 from commonplace.openapi.engine.pointers import resolve_pointer
@@ -18,7 +18,7 @@ from commonplace.openapi.engine.pointers import resolve_pointer
 _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 
 
-def tell_dangling(document: dict[str, Any], issues: Issues) -> None:
+def tell_dangling(document: dict[str, Any], issues: IssueLog) -> None:
     """A critical issue for each local reference that leads nowhere."""
     try:
         texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
@@ -40,7 +40,7 @@ def _leads(document: dict[str, Any], reference: str) -> bool:
 class _Dangling(Rewriter):
     """Looks only where references are references, not data."""
 
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues

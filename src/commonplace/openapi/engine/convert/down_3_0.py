@@ -10,13 +10,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.swagger_security import SecurityDown
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
 from commonplace.openapi.engine.pointers import resolve_pointer
+from commonplace.openapi.engine.require import refuse, require_list, require_object
 from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
@@ -39,10 +40,10 @@ _OPERATION_FIELDS = (
 class SwaggerDown:
     """One conversion of a 3.0 document."""
 
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         self.source = document
         self.issues = issues
-        self.components: dict[str, Any] = document.get("components") or {}
+        self.components = require_object(document.get("components"), "/components")
         self.values = ValueDown(document, issues)
         self.security = SecurityDown(self.components, self._resolved, issues)
 
@@ -216,7 +217,8 @@ class SwaggerDown:
                 result[key] = value
         return result
 
-    def _parameters(self, parameters: list[Any], at: list[str]) -> list[Any]:
+    def _parameters(self, parameters: Json, at: list[str]) -> list[Any]:
+        parameters = require_list(parameters, pointer_of(at))
         converted = [
             self._parameter(one, [*at, str(index)]) for index, one in enumerate(parameters)
         ]
@@ -289,6 +291,8 @@ class SwaggerDown:
     def _status(self, code: str, responses: dict[str, Any], at: list[str]) -> str | None:
         if code == "default" or re.fullmatch(r"\d{3}", code):
             return code
+        if not code:
+            raise refuse(pointer_of(at), "a response needs a status code")
         exact = f"{code[0]}00"
         if exact not in responses:
             self.issues.warning(
@@ -669,7 +673,7 @@ def _expanded(server: dict[str, Any]) -> str:
     return url
 
 
-def down_to_2_0(document: dict[str, Any], issues: Issues) -> dict[str, Any]:
+def down_to_2_0(document: dict[str, Any], issues: IssueLog) -> dict[str, Any]:
     return SwaggerDown(
         with_lasting_references(document, issues, Family.V30, Family.V20), issues
     ).convert()

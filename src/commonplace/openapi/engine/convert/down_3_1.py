@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import split_types
 from commonplace.openapi.engine.document.anchors import replace_anchors
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
+from commonplace.openapi.engine.require import require_object
 from commonplace.openapi.model import Family
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))
@@ -35,7 +36,7 @@ _ANNOTATIONS = frozenset(
 class DownTo30(Rewriter):
     booleans_stay = frozenset(("additionalProperties",))
 
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         super().__init__()
         self.issues = issues
         self.mutual_tls = _mutual_tls(document)
@@ -289,7 +290,8 @@ class DownTo30(Rewriter):
         if isinstance(responses, dict) and any(not key.startswith("x-") for key in responses):
             return node
         self.issues.info(self.pointer(), "3.0 needs a response; an empty default one was added.")
-        return {**node, "responses": {**(responses or {}), "default": {"description": ""}}}
+        kept = require_object(responses, self.pointer("responses"))
+        return {**node, "responses": {**kept, "default": {"description": ""}}}
 
     def _plain_reference(self, node: dict[str, Any]) -> dict[str, Any]:
         if "$ref" in node and len(node) > 1:
@@ -377,7 +379,8 @@ def _is_null(branch: Json) -> bool:
 
 def _mutual_tls(document: dict[str, Any]) -> set[str]:
     """The names of mutual TLS, given directly or by reference to another name."""
-    schemes = (document.get("components") or {}).get("securitySchemes") or {}
+    components = require_object(document.get("components"), "/components")
+    schemes = require_object(components.get("securitySchemes"), "/components/securitySchemes")
     found = {
         name
         for name, scheme in schemes.items()
@@ -395,7 +398,7 @@ def _mutual_tls(document: dict[str, Any]) -> set[str]:
         found |= more
 
 
-def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+def down_to_3_0(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
     document = replace_anchors(
         document,
         lambda where: issues.warning(

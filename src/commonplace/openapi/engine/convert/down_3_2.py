@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
 from commonplace.openapi.engine.pointers import resolve_pointer
@@ -29,7 +29,7 @@ _FLOWS = frozenset(("implicit", "password", "clientCredentials", "authorizationC
 
 
 class DownTo31(Rewriter):
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
@@ -229,7 +229,7 @@ class DownTo31(Rewriter):
         return result
 
 
-def down_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+def down_to_3_1(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
     document = with_lasting_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:

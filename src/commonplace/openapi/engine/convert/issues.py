@@ -10,7 +10,7 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class ConversionIssue:
     """`info`: a choice was made; `warning`: something was lost or widened; `critical`: the
     target has no form for it.
     """
@@ -19,16 +19,13 @@ class Issue:
     path: str  # JSON pointer into the source document
     message: str
 
-    def as_dict(self) -> dict[str, str]:
-        return {"severity": self.severity, "path": self.path, "message": self.message}
-
 
 @dataclass(slots=True)
-class Issues:
+class IssueLog:
     """Collects issues in document order, each once."""
 
-    found: list[Issue] = field(default_factory=list)
-    _told: set[Issue] = field(default_factory=set)
+    found: list[ConversionIssue] = field(default_factory=list)
+    _told: set[ConversionIssue] = field(default_factory=set)
     _sources: dict[str, str] = field(default_factory=dict)
 
     def moved(self, name: str, route: tuple[str, ...]) -> None:
@@ -50,7 +47,7 @@ class Issues:
         return path
 
     def _tell(self, severity: Severity, path: str, message: str) -> None:
-        issue = Issue(severity, self._source(path), message)
+        issue = ConversionIssue(severity, self._source(path), message)
         if issue not in self._told:
             self._told.add(issue)
             self.found.append(issue)

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urldefrag
 import orjson
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE
 from commonplace.openapi.model import Family
@@ -90,7 +90,7 @@ class _Target(NamedTuple):
 
 
 def with_lasting_references(
-    document: dict[str, Any], issues: Issues, source: Family, target: Family
+    document: dict[str, Any], issues: IssueLog, source: Family, target: Family
 ) -> dict[str, Any]:
     """The document with references only to places that are still there after the step from one
     version to its neighbour.
@@ -114,7 +114,7 @@ def _has_inner_references(document: dict[str, Any]) -> bool:
 
 class _Places(Rewriter):
     def __init__(
-        self, document: dict[str, Any], issues: Issues, source: Family, target: Family
+        self, document: dict[str, Any], issues: IssueLog, source: Family, target: Family
     ) -> None:
         super().__init__()
         self.document = document

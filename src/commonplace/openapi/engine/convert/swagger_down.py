@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import resolve_pointer
@@ -36,7 +36,7 @@ good as any.
 class SchemaDown(Rewriter):
     """Rewrites one 3.0 schema; references already point to 2.0 places."""
 
-    def __init__(self, issues: Issues, at: list[str]) -> None:
+    def __init__(self, issues: IssueLog, at: list[str]) -> None:
         super().__init__()
         self.issues = issues
         self.at = at
@@ -133,7 +133,7 @@ def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
 class ValueDown:
     """Schemas as the flat keywords of 2.0 parameters and headers."""
 
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         self.document = document
         self.issues = issues
 

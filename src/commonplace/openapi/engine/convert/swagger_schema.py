@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30, VALUE_KEYWORDS
 from commonplace.openapi.engine.document.rewriter import Rewriter
 
@@ -18,7 +18,7 @@ class SchemaUp(Rewriter):
 
     booleans_stay = frozenset(("additionalProperties",))
 
-    def __init__(self, issues: Issues, at: list[str]) -> None:
+    def __init__(self, issues: IssueLog, at: list[str]) -> None:
         super().__init__()
         self.issues = issues
         self.at = at
@@ -63,7 +63,7 @@ class Restored(Rewriter):
     its own words again.
     """
 
-    def __init__(self, issues: Issues) -> None:
+    def __init__(self, issues: IssueLog) -> None:
         super().__init__()
         self.issues = issues
 
@@ -174,7 +174,7 @@ def split_types(schema: dict[str, Any]) -> None:
             schema["anyOf"] = branches
 
 
-def value_schema(source: dict[str, Any], issues: Issues, at: list[str]) -> dict[str, Any]:
+def value_schema(source: dict[str, Any], issues: IssueLog, at: list[str]) -> dict[str, Any]:
     """The schema of a 2.0 parameter, header or items object."""
     schema = {key: value for key, value in source.items() if key in VALUE_KEYWORDS}
     items = schema.get("items")

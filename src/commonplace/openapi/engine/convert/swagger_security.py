@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 
 FLOWS_UP = {
@@ -25,7 +25,10 @@ class SecurityDown:
     """The schemes of one 3.0 document and the demands for them, as 2.0 says them."""
 
     def __init__(
-        self, components: dict[str, Any], resolved: Callable[[Json], dict[str, Any]], issues: Issues
+        self,
+        components: dict[str, Any],
+        resolved: Callable[[Json], dict[str, Any]],
+        issues: IssueLog,
     ) -> None:
         self.components = components
         self._resolved = resolved
@@ -152,7 +155,7 @@ class SecurityDown:
         return found
 
 
-def scheme_up(scheme: Json, issues: Issues, at: list[str]) -> Any:
+def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Any:
     """A security scheme of 2.0 as 3.0 says it."""
     if not isinstance(scheme, dict):
         return scheme
@@ -194,7 +197,7 @@ def scheme_up(scheme: Json, issues: Issues, at: list[str]) -> Any:
 
 
 def _oauth_up(
-    scheme: dict[str, Any], rest: dict[str, Any], issues: Issues, at: list[str]
+    scheme: dict[str, Any], rest: dict[str, Any], issues: IssueLog, at: list[str]
 ) -> dict[str, Any]:
     flow: dict[str, Any] = {
         key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme

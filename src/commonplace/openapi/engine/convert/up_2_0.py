@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import (
@@ -17,6 +17,7 @@ from commonplace.openapi.engine.convert.swagger_schema import (
 )
 from commonplace.openapi.engine.convert.swagger_security import scheme_up
 from commonplace.openapi.engine.pointers import resolve_pointer
+from commonplace.openapi.engine.require import require_list
 from commonplace.openapi.model import METHODS, Family
 
 JSON_TYPE = "application/json"
@@ -67,7 +68,7 @@ def component_names(names: list[str]) -> dict[str, str]:
 class SwaggerUp:
     """One conversion of a 2.0 document."""
 
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         document = Restored(issues).rewrite(document, "document")
         document = with_lasting_references(document, issues, Family.V20, Family.V30)
         self.source = document
@@ -282,7 +283,9 @@ class SwaggerUp:
     ) -> dict[str, Any]:
         own = [
             (entry, [*at, "parameters", str(index)])
-            for index, entry in enumerate(operation.get("parameters") or [])
+            for index, entry in enumerate(
+                require_list(operation.get("parameters"), pointer_of([*at, "parameters"]))
+            )
         ]
         consumes = _strings(operation.get("consumes")) if "consumes" in operation else self.consumes
         produces = self._produces(operation)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from commonplace.kernel.json_types import Json
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.document.nullable import ANNOTATIONS as _ANNOTATIONS
 from commonplace.openapi.engine.document.nullable import has_nullable_part, is_only_nullable
@@ -25,7 +25,7 @@ OCTETS = "application/octet-stream"
 
 
 class UpTo31(Rewriter):
-    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
@@ -276,13 +276,13 @@ def _is_annotation(key: str) -> bool:
     return key in _ANNOTATIONS or key.startswith("x-")
 
 
-def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+def up_to_3_1(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
     document = with_lasting_references(document, issues, Family.V30, Family.V31)
     result = UpTo31(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}
 
 
-def up_to_3_2(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+def up_to_3_2(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
     """Everything 3.1 can say, 3.2 says the same way."""
     result = {**document, "openapi": version}
     dialect = result.get("jsonSchemaDialect")

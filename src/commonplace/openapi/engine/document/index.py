@@ -60,6 +60,11 @@ def index_document(document: ApiDocument) -> DocumentIndex:
     return index
 
 
+def has_external_refs(document: ApiDocument) -> bool:
+    """Tell whether a document refers to other files."""
+    return any(not node.ref.startswith("#") for node in index_document(document).refs)
+
+
 def has_external_path_items(document: ApiDocument) -> bool:
     """Tell whether path items, and so operations, are in other files."""
     return any(

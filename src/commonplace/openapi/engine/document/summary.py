@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
@@ -11,52 +14,75 @@ from commonplace.openapi.engine.document.keywords import NAME_MAPS
 from commonplace.openapi.engine.document.resolver import follow_local_references
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
-from commonplace.openapi.model import ApiDocument, Family
+from commonplace.openapi.model import ApiDocument, Family, Format
 from commonplace.openapi.number_literals import NumberLiterals
 
 DESCRIPTION_LIMIT = 200
 FULL_LIMIT_BYTES = 1_000_000
+MOST_NOTED_REFS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSummary:
+    """A server with its description, which may be empty."""
+
+    url: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """A document at a glance."""
+
+    version: str
+    title: str
+    description: str
+    path_count: int
+    operation_count: int
+    webhook_count: int
+    schema_count: int
+    servers: tuple[ServerSummary, ...]
+    tags: tuple[str, ...]
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPart:
+    """A document or a part of it as text, with the references that were not replaced."""
+
+    text: str
+    circular_refs: Sequence[str] = ()
+    unresolved_refs: Sequence[str] = ()
+    refs_left: Sequence[str] = ()
 
 
 def summarize(
-    document: ApiDocument, whole: ApiDocument | None = None, *, truncate: bool = True
-) -> JsonObject:
-    """Return version, title, counts, servers and tags; long descriptions are shortened.
+    document: ApiDocument, bundled: ApiDocument | None = None, *, truncate: bool = True
+) -> DocumentSummary:
+    """Count the parts of a document; cut long descriptions to 200 characters.
 
-    `whole` is the document including path items from other files, whose operations count too.
+    `bundled` is the document with its path items from other files, whose operations count too.
     """
-    data = (whole or document).data
+    data = (bundled or document).data
     info = data.get("info")
     info = info if isinstance(info, dict) else {}
     paths = data.get("paths")
-    items = (
-        [
-            follow_local_references(data, item)[0]
-            for item in paths.values()
-            if isinstance(item, dict)
-        ]
-        if isinstance(paths, dict)
-        else []
+    paths = paths if isinstance(paths, dict) else {}
+    items = [
+        follow_local_references(data, item)[0] for item in paths.values() if isinstance(item, dict)
+    ]
+    return DocumentSummary(
+        version=document.version,
+        title=_as_text(info.get("title")),
+        description=_shorten(_as_text(info.get("description")), truncate),
+        path_count=sum(not key.startswith("x-") for key in paths),
+        operation_count=sum(_count_operations(document.family, item) for item in items),
+        webhook_count=_count_webhooks(data),
+        schema_count=len(document.schemas),
+        servers=tuple(_summarize_server(server, truncate) for server in list_servers(document)),
+        tags=tuple(_list_tags(data.get("tags"))),
+        format=document.format,
     )
-    answer: JsonObject = {
-        "version": document.version,
-        "title": _as_text(info.get("title")),
-        "description": _shorten(_as_text(info.get("description")), truncate),
-        "path_count": len([key for key in paths if not key.startswith("x-")])
-        if isinstance(paths, dict)
-        else 0,
-        "operation_count": sum(_count_operations(document.family, item) for item in items),
-        "webhook_count": _count_webhooks(data),
-        "schema_count": len(document.schemas),
-        "servers": [_summarize_server(server, truncate) for server in list_servers(document)],
-        "tags": _list_tags(data.get("tags")),
-        "format": document.format,
-    }
-    return {
-        name: value
-        for name, value in answer.items()
-        if value or name not in ("description", "servers", "tags", "webhook_count")
-    }
 
 
 def _count_webhooks(data: JsonObject) -> int:
@@ -111,10 +137,10 @@ def render_document(
     inliner: Inliner | None,
     pointer: str | None,
     limit_bytes: int = FULL_LIMIT_BYTES,
-) -> JsonObject:
-    """Return the document, or the part at a pointer, as text in its own format.
+) -> RenderedPart:
+    """Render the document, or the part at a pointer, in its own format.
 
-    Raises ANSWER_TOO_LARGE above `limit_bytes`.
+    Raises ANSWER_TOO_LARGE if the text would be larger than `limit_bytes`.
     """
     part = lookup_pointer(document.data, (pointer or "").lstrip("#"))
     if part is MISSING:
@@ -123,22 +149,17 @@ def render_document(
             f"pointer: there is nothing at {pointer!r}.",
             details={"field": "pointer"},
         )
-    notes: JsonObject = {}
-    value = part
-    if inliner is not None:
-        value = inliner.write(part, named=(pointer or "").rpartition("/")[2] in NAME_MAPS).value
-        for name, refs in (
-            ("circular_refs", inliner.circular),
-            ("unresolved_refs", inliner.unresolved),
-            ("refs_left", inliner.left),
-        ):
-            if refs:
-                notes[name] = sorted(refs)[:100]
-    elif pointer is None and len(document.raw) <= limit_bytes:
-        return {"full_document": document.text}
-    return {
-        "full_document": render_value(value, document.format, limit_bytes, document.numbers)
-    } | notes
+    if inliner is None:
+        if pointer is None and len(document.raw) <= limit_bytes:
+            return RenderedPart(document.text)
+        return RenderedPart(render_value(part, document.format, limit_bytes, document.numbers))
+    value = inliner.write(part, named=(pointer or "").rpartition("/")[2] in NAME_MAPS).value
+    return RenderedPart(
+        render_value(value, document.format, limit_bytes, document.numbers),
+        sorted(inliner.circular)[:MOST_NOTED_REFS],
+        sorted(inliner.unresolved)[:MOST_NOTED_REFS],
+        sorted(inliner.left)[:MOST_NOTED_REFS],
+    )
 
 
 def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLiterals) -> str:
@@ -179,11 +200,9 @@ def _count_operations(family: Family, item: JsonObject) -> int:
     )
 
 
-def _summarize_server(server: JsonObject, truncate: bool) -> JsonObject:
+def _summarize_server(server: JsonObject, truncate: bool) -> ServerSummary:
     description = _shorten(_as_text(server.get("description")), truncate)
-    return {"url": _as_text(server.get("url"))} | (
-        {"description": description} if description else {}
-    )
+    return ServerSummary(_as_text(server.get("url")), description)
 
 
 def _list_tags(tags: Json) -> list[str]:

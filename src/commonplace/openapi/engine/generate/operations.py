@@ -187,7 +187,7 @@ class ApiReader:
             for entry in source if isinstance(source, list) else ():
                 parameter = self._resolved(entry)
                 name, place = parameter.get("name"), parameter.get("in")
-                if not isinstance(name, str) or place not in _STYLES:
+                if not isinstance(name, str) or not isinstance(place, str) or place not in _STYLES:
                     continue
                 if place == "header" and name.lower() in _SKIPPED_HEADERS:
                     continue
@@ -331,7 +331,10 @@ class ApiReader:
             if isinstance(requirement, dict):
                 found.append(
                     [
-                        (str(name), [str(one) for one in scopes or ()])
+                        (
+                            str(name),
+                            [str(scope) for scope in scopes] if isinstance(scopes, list) else [],
+                        )
                         for name, scopes in requirement.items()
                     ]
                 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
 from commonplace.openapi.engine.document.anchors import replace_anchors
@@ -104,7 +104,7 @@ def generate(
 
 
 def modern(document: dict[str, Any], family: Family) -> dict[str, Any]:
-    issues = Issues()
+    issues = IssueLog()
     if family is Family.V20:
         document = SwaggerUp(document, issues).convert("3.0.4")
     if family in (Family.V20, Family.V30):

@@ -26,6 +26,7 @@ from commonplace.openapi.engine.generate.model import (
     Use,
     Variant,
 )
+from commonplace.openapi.engine.require import require_object
 
 # Keys that may stand beside one reference without changing which type is meant.
 _SILENT = frozenset(
@@ -74,7 +75,7 @@ class TypeReader:
         self._nesting = 0
 
     def read_components(self) -> None:
-        schemas = (self.document.get("components") or {}).get("schemas")
+        schemas = require_object(self.document.get("components"), "/components").get("schemas")
         if isinstance(schemas, dict):
             for name in schemas:
                 self.reference("#/components/schemas/" + name.replace("~", "~0").replace("/", "~1"))

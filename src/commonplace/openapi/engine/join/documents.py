@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.renaming import (
     Renames,
     add_discriminator_mappings,
@@ -22,6 +22,7 @@ from commonplace.openapi.engine.join.meaning import Meaning
 from commonplace.openapi.engine.join.operations import Place, operation_ids, with_operation_ids
 from commonplace.openapi.engine.join.roots import settle
 from commonplace.openapi.engine.json_values import same_json
+from commonplace.openapi.engine.require import require_list, require_object
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
 from commonplace.openapi.model import METHODS, Family
 
@@ -67,7 +68,7 @@ Choice = Literal["left", "right", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JoinPart:
     """One document to join. `name` says where it came from, for messages and new names."""
 
     data: dict[str, Any]
@@ -77,27 +78,46 @@ class Part:
 
 
 @dataclass(slots=True)
-class Joined:
-    document: dict[str, Any]
+class JoinedDocument:
+    """The merged document and what was decided on the way."""
+
+    document: JsonObject
     collisions: int = 0
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def path_count(self) -> int:
+        """Return how many paths the document has."""
+        return sum(not name.startswith("x-") for name in self._paths)
+
+    @property
+    def operation_count(self) -> int:
+        """Return how many operations stand under the paths."""
+        items = [item for item in self._paths.values() if isinstance(item, dict)]
+        return sum(method in item for item in items for method in METHODS)
+
+    @property
+    def _paths(self) -> JsonObject:
+        return self.document.get("paths") or {}
+
 
 def join(
-    parts: list[Part],
+    parts: list[JoinPart],
     *,
     path_strategy: Strategy = "fail",
     schema_strategy: Strategy = "accept-left",
     merge_duplicates: bool = False,
-) -> Joined:
+) -> JoinedDocument:
     """All parts in one document, left to right.
 
     `merge_duplicates`: equal schemas of different names become one.
     """
     _same_family(parts)
+    for part in parts:
+        _check_shape(part)
     path_strategy = "fail" if path_strategy == "fail-on-paths" else path_strategy
     schema_strategy = "accept-left" if schema_strategy == "fail-on-paths" else schema_strategy
-    result = Joined(parts[0].data)
+    result = JoinedDocument(parts[0].data)
     left_name = _label(parts[0])
     labels = {left_name}
     for part in parts[1:]:
@@ -123,7 +143,7 @@ def join(
     return result
 
 
-def _same_family(parts: list[Part]) -> None:
+def _same_family(parts: list[JoinPart]) -> None:
     families = list(dict.fromkeys(part.family for part in parts))
     if len(families) == 1:
         return
@@ -137,7 +157,21 @@ def _same_family(parts: list[Part]) -> None:
     )
 
 
-def _label(part: Part) -> str:
+def _check_shape(part: JoinPart) -> None:
+    """Raise INVALID_SPEC where merging needs an object or a list and finds something else."""
+    data, old = part.data, part.family is Family.V20
+    for key in ("paths", "webhooks"):
+        require_object(data.get(key), f"/{key}")
+    for key in ("servers", "tags"):
+        require_list(data.get(key), f"/{key}")
+    components = data if old else data.get("components")
+    base = "" if old else "/components"
+    if isinstance(components, dict):
+        for section in (*_SECTIONS_2, *_SCHEMES_2) if old else (*_SECTIONS_3, *_SCHEMES_3):
+            require_object(components.get(section), f"{base}/{section}")
+
+
+def _label(part: JoinPart) -> str:
     stem = re.split(r"[/\\]", part.name)[-1].rsplit(".", 1)[0] if part.name != "content" else ""
     if not stem:
         info = part.data.get("info")
@@ -148,7 +182,7 @@ def _label(part: Part) -> str:
 class _Pair:
     def __init__(
         self,
-        result: Joined,
+        result: JoinedDocument,
         left_name: str,
         right: dict[str, Any],
         label: str,
@@ -376,12 +410,12 @@ class _Pair:
 
     def _merge_tags(self, document: dict[str, Any]) -> None:
         tags = [*(self.left.get("tags") or []), *(self.right.get("tags") or [])]
-        seen: set[Any] = set()
+        names: set[str] = set()
         kept = []
         for tag in tags:
-            name = tag.get("name") if isinstance(tag, dict) else None
-            if name not in seen:
-                seen.add(name)
+            name = str(tag.get("name")) if isinstance(tag, dict) else ""
+            if name not in names:
+                names.add(name)
                 kept.append(tag)
         if kept:
             document["tags"] = kept

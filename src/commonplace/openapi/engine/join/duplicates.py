@@ -77,7 +77,7 @@ def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
                 branches = [
                     one
                     for union in ("oneOf", "anyOf")
-                    for one in node.get(union) or ()
+                    for one in (node[union] if isinstance(node.get(union), list) else ())
                     if isinstance(one, dict)
                 ]
                 names.update(

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
-from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.engine.convert.issues import ConversionIssue
 from commonplace.openapi.model import Family
 
 V20, V30, V31, V32 = LADDER
@@ -30,7 +30,7 @@ def converted(document: dict[str, Any], source: Family, target: Family) -> Conve
 
 def schema_across(
     schema: dict[str, Any], source: Family, target: Family
-) -> tuple[Any, tuple[Issue, ...]]:
+) -> tuple[Any, tuple[ConversionIssue, ...]]:
     document = (
         spec(source, definitions={"S": schema})
         if source is V20

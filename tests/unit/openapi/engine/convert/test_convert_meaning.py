@@ -10,12 +10,12 @@ import jsonschema_rs
 import pytest
 from convert_cases import V20, V30, V31, converted, schema_across, spec
 
-from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.engine.convert.issues import ConversionIssue
 
 
 def form_across(
     schema: dict[str, Any], *, required: bool = False, **components: Any
-) -> tuple[dict[str, Any], tuple[Issue, ...]]:
+) -> tuple[dict[str, Any], tuple[ConversionIssue, ...]]:
     body = {"content": {"multipart/form-data": {"schema": schema}}, "required": required}
     paths = {"/a": {"post": {"requestBody": body, "responses": {"200": {"description": "d"}}}}}
     result = converted(spec(V30, paths=paths, components={"schemas": components}), V30, V20)

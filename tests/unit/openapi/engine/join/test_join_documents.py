@@ -11,10 +11,11 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.bundle import bundle
-from commonplace.openapi.engine.join.documents import Joined, Part, Strategy, join
+from commonplace.openapi.engine.join.documents import JoinedDocument, JoinPart, Strategy, join
 from commonplace.openapi.engine.validate.report import validate
-from commonplace.openapi.model import Family
-from commonplace.openapi.service import Access, OpenApiService, Spec
+from commonplace.openapi.model import Family, Spec
+from commonplace.openapi.store.access import Access
+from commonplace.openapi.store.documents import DocumentStore
 
 OK = {"200": {"description": "ok"}}
 
@@ -36,20 +37,20 @@ def using(name: str) -> dict[str, Any]:
 
 def joined(
     *documents: dict[str, Any], paths: Strategy = "fail", schemas: Strategy = "accept-left"
-) -> Joined:
+) -> JoinedDocument:
     before = copy.deepcopy(documents)
     versions = [str(one.get("openapi") or one["swagger"]) for one in documents]
     parts = [
-        Part(one, version, Family(version[:3]), name)
+        JoinPart(one, version, Family(version[:3]), name)
         for one, version, name in zip(
             documents, versions, ("left.yaml", "right.yaml", "third.yaml"), strict=False
         )
     ]
     result = join(parts, path_strategy=paths, schema_strategy=schemas)
     assert documents == before
-    service = OpenApiService(Access(local=True))
-    document = service.load(Spec(content=json.dumps(result.document)))
-    assert validate(document, service.resolver(document)).errors == []
+    store = DocumentStore(Access(local=True))
+    document = store.load(Spec(content=json.dumps(result.document)))
+    assert validate(document, store.resolver(document)).errors == []
     return result
 
 
@@ -198,7 +199,10 @@ def test_tags_are_deduplicated_and_three_documents_join() -> None:
 
 
 def test_mixed_versions_are_refused_with_the_command_that_helps() -> None:
-    parts = [Part(LEFT, "3.0.3", Family.V30, "a"), Part({"swagger": "2.0"}, "2.0", Family.V20, "b")]
+    parts = [
+        JoinPart(LEFT, "3.0.3", Family.V30, "a"),
+        JoinPart({"swagger": "2.0"}, "2.0", Family.V20, "b"),
+    ]
     with pytest.raises(CommonplaceError) as raised:
         join(parts)
     assert raised.value.code.name == "MIXED_VERSIONS"
@@ -220,7 +224,7 @@ def test_2_0_documents_join_by_their_own_sections() -> None:
         "definitions": {"A": {"type": "integer"}, "B": {"$ref": "#/definitions/A"}},
     }
     made = join(
-        [Part(one, "2.0", Family.V20, "l"), Part(other, "2.0", Family.V20, "r")],
+        [JoinPart(one, "2.0", Family.V20, "l"), JoinPart(other, "2.0", Family.V20, "r")],
         schema_strategy="rename-right",
     )
     assert made.document["definitions"] == {
@@ -688,9 +692,9 @@ def test_bundling_brings_all_files_into_one_and_keeps_cycles(tmp_path: Path) -> 
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    service = OpenApiService(Access(local=True, working_folder=tmp_path))
-    document = service.load(Spec(file=str(tmp_path / "root.yaml")))
-    made = bundle(document, service.resolver(document))
+    store = DocumentStore(Access(local=True, working_folder=tmp_path))
+    document = store.load(Spec(file=str(tmp_path / "root.yaml")))
+    made = bundle(document, store.resolver(document))
     schemas = made.document["components"]["schemas"]
     get = made.document["paths"]["/a"]["get"]
     assert get["parameters"] == [{"$ref": "#/components/parameters/limit"}]
@@ -751,9 +755,9 @@ def test_bundling_follows_the_mappings_of_discriminators_as_it_follows_reference
 ) -> None:
     for name, text in PETS.items():
         (tmp_path / name).write_text(text)
-    service = OpenApiService(Access(local=True, working_folder=tmp_path))
-    document = service.load(Spec(file=str(tmp_path / "root.yaml")))
-    schemas = bundle(document, service.resolver(document)).document["components"]["schemas"]
+    store = DocumentStore(Access(local=True, working_folder=tmp_path))
+    document = store.load(Spec(file=str(tmp_path / "root.yaml")))
+    schemas = bundle(document, store.resolver(document)).document["components"]["schemas"]
     pet, owner = schemas["Pet"], schemas["Owner"]
     start = "#/components/schemas/"
     assert [one["$ref"] for one in pet["oneOf"]] == [f"{start}Cat", f"{start}Dog", f"{start}bird"]
@@ -777,7 +781,7 @@ def test_bundling_a_missing_file_says_which(tmp_path: Path) -> None:
     (tmp_path / "root.yaml").write_text(
         "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a: {$ref: gone.yaml}\n"
     )
-    service = OpenApiService(Access(local=True, working_folder=tmp_path))
-    document = service.load(Spec(file=str(tmp_path / "root.yaml")))
+    store = DocumentStore(Access(local=True, working_folder=tmp_path))
+    document = store.load(Spec(file=str(tmp_path / "root.yaml")))
     with pytest.raises(CommonplaceError, match=r"gone\.yaml"):
-        bundle(document, service.resolver(document))
+        bundle(document, store.resolver(document))

@@ -9,8 +9,9 @@ import json
 
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.lines import find_lines
-from commonplace.openapi.model import ApiDocument
-from commonplace.openapi.service import CACHE_ENTRIES, OpenApiService, Spec
+from commonplace.openapi.model import ApiDocument, Spec
+from commonplace.openapi.store.cache import CACHE_ENTRIES
+from commonplace.openapi.store.documents import DocumentStore
 
 
 def description(number: int, padding: int = 0) -> str:
@@ -30,35 +31,35 @@ def alive() -> int:
     return sum(isinstance(thing, ApiDocument) for thing in gc.get_objects())
 
 
-def use(service: OpenApiService, text: str) -> None:
-    document = service.load(Spec(content=text))
+def use(store: DocumentStore, text: str) -> None:
+    document = store.load(Spec(content=text))
     index_document(document)
-    service.inliner(document).write(document.data)
+    store.inliner(document).write(document.data)
     find_lines(document, ["/components/schemas/A"])
 
 
 def test_evicted_documents_are_freed_at_once() -> None:
-    service = OpenApiService()
+    store = DocumentStore()
     gc.collect()
     before = alive()
     gc.disable()
     try:
         for number in range(5 * CACHE_ENTRIES):
-            use(service, description(number))
+            use(store, description(number))
         assert alive() - before <= CACHE_ENTRIES
     finally:
         gc.enable()
 
 
 def test_the_cache_is_bounded_by_bytes_too() -> None:
-    service = OpenApiService(cache_bytes=100_000)
+    store = DocumentStore(cache_bytes=100_000)
     for number in range(CACHE_ENTRIES):
-        use(service, description(number, padding=30_000))
-    assert service.held()["entries"] == 3
+        use(store, description(number, padding=30_000))
+    assert len(store.cache.entries) == 3
 
 
 def test_a_document_larger_than_the_cache_is_served_and_kept_alone() -> None:
-    service = OpenApiService(cache_bytes=10_000)
-    use(service, description(1))
-    use(service, description(2, padding=50_000))
-    assert service.held()["entries"] == 1
+    store = DocumentStore(cache_bytes=10_000)
+    use(store, description(1))
+    use(store, description(2, padding=50_000))
+    assert len(store.cache.entries) == 1

@@ -17,17 +17,21 @@ import pytest
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.model import ApiDocument, DocumentLimits
-from commonplace.openapi.service import Access, OpenApiService, Spec
+from commonplace.openapi.model import ApiDocument, DocumentLimits, Spec
+from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.store.access import Access
+from commonplace.openapi.store.documents import DocumentStore
 from commonplace.openapi.store.fetch import UrlRules
+from commonplace.openapi.store.loader import DocumentLoader
+from commonplace.openapi.store.workers import Workers
 from oas_calls import Tools, minimal
 
 TEXT = "openapi: 3.0.0\ninfo: {title: one, version: '1'}\npaths: {}\n"
 
 
-def code(service: OpenApiService, **spec: str) -> str:
+def code(store: DocumentStore, **spec: str) -> str:
     with pytest.raises(CommonplaceError) as caught:
-        service.load(Spec(**spec))
+        store.load(Spec(**spec))
     return caught.value.code.name
 
 
@@ -38,42 +42,42 @@ def test_an_unchanged_file_is_loaded_once(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(TEXT)
     os.utime(path, (1_000_000_000, 1_000_000_000))
-    service = OpenApiService()
-    assert service.load(Spec(file=str(path))) is service.load(Spec(file=str(path)))
+    store = DocumentStore()
+    assert store.load(Spec(file=str(path))) is store.load(Spec(file=str(path)))
 
 
 def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(TEXT)
-    service = OpenApiService()
-    service.load(Spec(file=str(path)))
+    store = DocumentStore()
+    store.load(Spec(file=str(path)))
     path.write_text(TEXT.replace("one", "another"))
-    assert service.load(Spec(file=str(path))).data["info"]["title"] == "another"
+    assert store.load(Spec(file=str(path))).data["info"]["title"] == "another"
 
 
 def test_two_edits_within_one_tick_of_the_clock_are_both_seen(tmp_path: Path) -> None:
     """Same size, same modification time: only the content tells."""
     path = tmp_path / "a.yaml"
-    service = OpenApiService()
+    store = DocumentStore()
     seen = []
     for title in ("one", "two", "six"):
         path.write_text(TEXT.replace("one", title))
         now = path.stat().st_mtime_ns // 10**9 * 10**9
         os.utime(path, ns=(now, now))
-        seen.append(service.load(Spec(file=str(path))).data["info"]["title"])
+        seen.append(store.load(Spec(file=str(path))).data["info"]["title"])
     assert seen == ["one", "two", "six"]
 
 
 def test_content_is_cached_by_its_hash_and_ten_entries_are_kept() -> None:
-    service = OpenApiService()
-    first = service.load(Spec(content=TEXT))
-    assert service.load(Spec(content=TEXT)) is first
+    store = DocumentStore()
+    first = store.load(Spec(content=TEXT))
+    assert store.load(Spec(content=TEXT)) is first
     for number in range(9):
-        service.load(Spec(content=TEXT.replace("one", f"t{number}")))
-    assert service.load(Spec(content=TEXT)) is first  # used just now, so it stays
+        store.load(Spec(content=TEXT.replace("one", f"t{number}")))
+    assert store.load(Spec(content=TEXT)) is first  # used just now, so it stays
     for number in range(10):
-        service.load(Spec(content=TEXT.replace("one", f"u{number}")))
-    assert service.load(Spec(content=TEXT)) is not first
+        store.load(Spec(content=TEXT.replace("one", f"u{number}")))
+    assert store.load(Spec(content=TEXT)) is not first
 
 
 def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_path: Path) -> None:
@@ -87,13 +91,11 @@ def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_pat
     )
     file = tmp_path / "large.json"
     file.write_bytes(orjson.dumps(large))
-    service = OpenApiService(cache_entries=1)
+    store = DocumentStore(cache_entries=1)
     before = gc.get_freeze_count()
-    service.resolver(
-        service.load(Spec(file=str(file)))
-    )  # a document and its resolver know each other
+    store.resolver(store.load(Spec(file=str(file))))  # a document and its resolver know each other
     assert gc.get_freeze_count() > before
-    service.load(Spec(content=TEXT))
+    store.load(Spec(content=TEXT))
     assert gc.get_freeze_count() == 0
     assert not [
         one for one in gc.get_objects() if isinstance(one, ApiDocument) and one.name == str(file)
@@ -104,15 +106,18 @@ def test_many_callers_share_one_load(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(TEXT)
     os.utime(path, (1_000_000_000, 1_000_000_000))
-    service = OpenApiService()
+    loader = DocumentLoader(DocumentStore(), Workers(), None)
 
-    async def everybody() -> set[int]:
-        found = await asyncio.gather(
-            *(service.document(Spec(file=str(path)), local_user()) for _ in range(20))
+    async def load_twenty_times() -> set[int]:
+        documents = await asyncio.gather(
+            *(loader.load(local_user(), Spec(file=str(path))) for _ in range(20))
         )
-        return {id(document) for document in found}
+        return {id(document) for document in documents}
 
-    assert len(asyncio.run(everybody())) == 1
+    try:
+        assert len(asyncio.run(load_twenty_times())) == 1
+    finally:
+        loader.close()
 
 
 # files
@@ -125,30 +130,30 @@ def test_over_http_only_roots_are_read(tmp_path: Path) -> None:
     (inside / "a.yaml").write_text(TEXT)
     (outside / "b.yaml").write_text(TEXT)
     (inside / "link.yaml").symlink_to(outside / "b.yaml")
-    service = OpenApiService(Access(local=False, roots=(inside,)))
-    assert service.load(Spec(file=str(inside / "a.yaml"))).version == "3.0.0"
+    store = DocumentStore(Access(local=False, roots=(inside,)))
+    assert store.load(Spec(file=str(inside / "a.yaml"))).version == "3.0.0"
     for path in (
         outside / "b.yaml",
         inside / "link.yaml",
         inside / ".." / "secret" / "b.yaml",
         Path("/etc/passwd"),
     ):
-        assert code(service, file=str(path)) == "PATH_NOT_ALLOWED"
+        assert code(store, file=str(path)) == "PATH_NOT_ALLOWED"
     assert (
-        code(OpenApiService(Access(local=False)), file=str(inside / "a.yaml")) == "PATH_NOT_ALLOWED"
+        code(DocumentStore(Access(local=False)), file=str(inside / "a.yaml")) == "PATH_NOT_ALLOWED"
     )
 
 
 def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
-    service = OpenApiService(limits=DocumentLimits(size_bytes=100))
+    store = DocumentStore(limits=DocumentLimits(size_bytes=100))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_text("x" * 101)
-    assert code(service, file=str(tmp_path)) == "SPEC_UNREADABLE"
-    assert code(service, file=str(tmp_path / "pipe")) == "SPEC_UNREADABLE"
-    assert code(service, file=str(tmp_path / "large")) == "SPEC_TOO_LARGE"
-    assert code(service, file=str(tmp_path / "none")) == "SPEC_NOT_FOUND"
-    assert code(service, file="a\0b") == "SPEC_NOT_FOUND"
-    assert code(service, file="~nobody-here/api.yaml") == "SPEC_NOT_FOUND"
+    assert code(store, file=str(tmp_path)) == "SPEC_UNREADABLE"
+    assert code(store, file=str(tmp_path / "pipe")) == "SPEC_UNREADABLE"
+    assert code(store, file=str(tmp_path / "large")) == "SPEC_TOO_LARGE"
+    assert code(store, file=str(tmp_path / "none")) == "SPEC_NOT_FOUND"
+    assert code(store, file="a\0b") == "SPEC_NOT_FOUND"
+    assert code(store, file="~nobody-here/api.yaml") == "SPEC_NOT_FOUND"
 
 
 def test_outputs_stay_inside_the_working_folder_and_the_roots(tmp_path: Path) -> None:
@@ -157,13 +162,15 @@ def test_outputs_stay_inside_the_working_folder_and_the_roots(tmp_path: Path) ->
         folder.mkdir()
     (work / "out").symlink_to(other)
     local = Access(local=True, roots=(root,), working_folder=work)
-    assert local.writable("a.yaml") == work / "a.yaml"
-    assert local.writable(str(root / "deep" / "a.yaml")) == root / "deep" / "a.yaml"
+    assert local.resolve_writable("a.yaml") == work / "a.yaml"
+    assert local.resolve_writable(str(root / "deep" / "a.yaml")) == root / "deep" / "a.yaml"
     for path in (str(other / "a.yaml"), "out/a.yaml", "../other/a.yaml"):
         with pytest.raises(CommonplaceError):
-            local.writable(path)
+            local.resolve_writable(path)
     with pytest.raises(CommonplaceError):
-        Access(local=False, roots=(root,), working_folder=work).writable(str(work / "a.yaml"))
+        Access(local=False, roots=(root,), working_folder=work).resolve_writable(
+            str(work / "a.yaml")
+        )
 
 
 def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path) -> None:
@@ -181,9 +188,9 @@ def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path
             "'../secret.yaml#/password'}}}",
         )
     )
-    service = OpenApiService(Access(local=True, working_folder=tmp_path / "api"))
-    document = service.load(Spec(file=str(tmp_path / "api" / "main.yaml")))
-    inliner = service.inliner(document)
+    store = DocumentStore(Access(local=True, working_folder=tmp_path / "api"))
+    document = store.load(Spec(file=str(tmp_path / "api" / "main.yaml")))
+    inliner = store.inliner(document)
     shown = {
         node.name: inliner.write(node.schema).value for node in index_document(document).schemas
     }
@@ -201,7 +208,7 @@ def test_a_stored_file_is_read_as_the_caller() -> None:
         assert ref == "file:api/spec.yaml"
         return TEXT.encode()
 
-    tools = Tools(OpenApiService(stored=stored))
+    tools = Tools(OpenApiService(read_stored_file=stored))
     assert tools.call("parse", spec={"ref": "file:api/spec.yaml"})["title"] == "one"
     assert Tools().error("parse", spec={"ref": "file:api/spec.yaml"}).code.name == "NOT_AVAILABLE"
 
@@ -253,11 +260,11 @@ def site() -> Iterator[str]:
 
 
 def test_a_url_is_fetched_and_redirects_are_followed(site: str) -> None:
-    service = OpenApiService()
-    assert service.load(Spec(url=f"{site}/spec")).data["info"]["title"] == "one"
-    moved = service.load(Spec(url=f"{site}/moved"))
+    store = DocumentStore()
+    assert store.load(Spec(url=f"{site}/spec")).data["info"]["title"] == "one"
+    moved = store.load(Spec(url=f"{site}/moved"))
     assert moved.base == f"{site}/spec"
-    assert moved is not service.load(Spec(url=f"{site}/moved"))  # never cached
+    assert moved is not store.load(Spec(url=f"{site}/moved"))  # never cached
 
 
 @pytest.mark.parametrize(
@@ -272,20 +279,20 @@ def test_a_url_is_fetched_and_redirects_are_followed(site: str) -> None:
 )
 def test_fetches_that_lead_astray_are_refused(site: str, path: str, expected: str) -> None:
     assert (
-        code(OpenApiService(limits=DocumentLimits(size_bytes=100_000)), url=site + path) == expected
+        code(DocumentStore(limits=DocumentLimits(size_bytes=100_000)), url=site + path) == expected
     )
 
 
 def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
-    assert code(OpenApiService(Access(local=False)), url=f"{site}/spec") == "URL_NOT_ALLOWED"
+    assert code(DocumentStore(Access(local=False)), url=f"{site}/spec") == "URL_NOT_ALLOWED"
     assert (
         code(
-            OpenApiService(Access(local=False)),
+            DocumentStore(Access(local=False)),
             url=f"http://localhost:{site.rsplit(':', 1)[1]}/spec",
         )
         == "URL_NOT_ALLOWED"
     )
-    allowed = OpenApiService(Access(local=False, allow_hosts=("127.0.0.1",)))
+    allowed = DocumentStore(Access(local=False, allow_hosts=("127.0.0.1",)))
     assert allowed.load(Spec(url=f"{site}/spec")).version == "3.0.0"
 
 
@@ -302,12 +309,12 @@ def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
     ],
 )
 def test_other_addresses_are_not_fetched(url: str) -> None:
-    assert code(OpenApiService(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
+    assert code(DocumentStore(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
 
 
 def test_a_path_given_as_an_address_is_told_where_it_belongs() -> None:
     with pytest.raises(CommonplaceError) as caught:
-        OpenApiService().load(Spec(url="openapi.yaml"))
+        DocumentStore().load(Spec(url="openapi.yaml"))
     assert "names no host" in caught.value.message
     assert "`file`" in str(caught.value.hint)
 
@@ -335,10 +342,10 @@ def test_which_addresses_are_allowed(address: str, local: bool, remote: bool) ->
 
 
 def test_a_document_by_url_refers_to_its_neighbours(site: str) -> None:
-    service = OpenApiService()
-    document = service.load(Spec(url=f"{site}/main"))
+    store = DocumentStore()
+    document = store.load(Spec(url=f"{site}/main"))
     shown = [
-        service.inliner(document).write(node.schema).value
+        store.inliner(document).write(node.schema).value
         for node in index_document(document).schemas
     ]
     assert shown == [{"type": "string"}, {"type": "string"}]

@@ -1,0 +1,86 @@
+"""Loading of documents for callers, in threads that do not block the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.gc_control import gc_paused
+from commonplace.openapi.engine.yaml.process import stop_parsers
+from commonplace.openapi.errors import SPEC_TOO_DEEP
+from commonplace.openapi.model import ApiDocument, Spec, Tree
+from commonplace.openapi.store.documents import DocumentStore
+from commonplace.openapi.store.workers import Workers
+
+T = TypeVar("T")
+ReadStoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
+"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller may."""
+
+
+class DocumentLoader:
+    """Runs the work of callers in threads, and loads the documents it needs."""
+
+    def __init__(
+        self, documents: DocumentStore, workers: Workers, read_stored_file: ReadStoredFile | None
+    ) -> None:
+        self._documents = documents
+        self._workers = workers
+        self._read_stored_file = read_stored_file
+
+    async def load(self, caller: AuthContext, spec: Spec) -> ApiDocument:
+        """Return the document of a spec, from the cache if it has not changed."""
+        spec = await self._with_content(caller, spec)
+        fetches = spec.url is not None
+        return await self.run(caller, lambda: self._documents.load(spec), fetches=fetches)
+
+    async def load_tree(self, caller: AuthContext, spec: Spec) -> Tree:
+        """Parse text that need not be an API description, such as an overlay."""
+        spec = await self._with_content(caller, spec)
+        fetches = spec.url is not None
+        return await self.run(caller, lambda: self._documents.load_tree(spec), fetches=fetches)
+
+    async def run(self, caller: AuthContext, work: Callable[[], T], *, fetches: bool = False) -> T:
+        """Run work in a thread; `fetches` says that it needs the network."""
+        seconds = self._documents.access.url_timeout_seconds
+        return await self._workers.run(
+            caller.key_id or caller.tenant, seconds, work, fetches=fetches
+        )
+
+    async def compute(self, caller: AuthContext, work: Callable[[], T]) -> T:
+        """Run work that builds large values, without garbage collection meanwhile.
+
+        Raises SPEC_TOO_DEEP if the document nests too deeply for it.
+        """
+
+        def compute() -> T:
+            try:
+                with gc_paused():
+                    return work()
+            except RecursionError:
+                raise CommonplaceError(
+                    SPEC_TOO_DEEP,
+                    "The document nests too deeply for this operation.",
+                    hint="Split deeply nested schemas into components.",
+                ) from None
+
+        return await self.run(caller, compute)
+
+    def close(self) -> None:
+        """End fetches and parser processes; no more work is accepted."""
+        self._workers.close()
+        stop_parsers()
+
+    async def _with_content(self, caller: AuthContext, spec: Spec) -> Spec:
+        """Return the spec with the content of the stored file that it names, if any."""
+        if spec.ref is None:
+            return spec
+        if self._read_stored_file is None:
+            raise CommonplaceError(
+                NOT_AVAILABLE,
+                "This server does not store files.",
+                hint="Pass the document as file, url or content.",
+            )
+        return replace(spec, content=await self._read_stored_file(caller, spec.ref))

@@ -1,0 +1,1 @@
+"""The eight `oas_walk_*` tools: queries over the parts of a document."""

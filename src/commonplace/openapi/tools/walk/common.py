@@ -1,0 +1,125 @@
+"""What the eight walk tools share: arguments, the frame of the answer, the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NotRequired, TypeVar
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.walk.query import WalkQuery, WalkResult
+from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
+from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+
+PATH = (
+    "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues; "
+    "without a slash * is any text: *users*."
+)
+METHOD = "HTTP method (get, post, ...), any case."
+EXTENSION = "Filter by extension: x-name (it is there) or x-name=value, e.g. x-internal=true."
+GROUPED = "Return {key, count} groups instead of items, largest first."
+STATUS = "Status code: 200, 4xx, default."
+
+
+def lower_text(value: Json) -> Json:
+    """Read a name in any case; an empty one as not given."""
+    if isinstance(value, str):
+        return value.strip().lower() or None
+    return value
+
+
+class WalkInput(Arguments):
+    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    detail: bool = Field(
+        False, description="Return full objects instead of summaries (default limit 25)."
+    )
+    resolve_refs: bool = Field(
+        False, description="Replace $ref pointers by what they name in the output."
+    )
+    limit: int | None = Field(
+        None, ge=0, description="Max results (default 100; 25 in detail mode; at most 1000)."
+    )
+    offset: int = Field(0, ge=0, description="Skip the first N results.")
+    extension: OptionalText = Field(None, max_length=400, description=EXTENSION)
+
+    def query(self) -> WalkQuery:
+        """Return the arguments that all walks share."""
+        group_by = getattr(self, "group_by", None)
+        return WalkQuery(
+            self.detail,
+            self.resolve_refs,
+            self.limit or None,
+            self.offset,
+            group_by,
+            self.extension,
+        )
+
+
+class GroupOutput(TypedDict):
+    key: str
+    count: int
+
+
+class WalkOutput(TypedDict):
+    total: int
+    matched: int
+    returned: int
+    groups: NotRequired[list[GroupOutput]]
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
+    circular_refs: NotRequired[list[str]]
+    unresolved_refs: NotRequired[list[str]]
+    refs_left: NotRequired[list[str]]
+
+
+WalkArguments = TypeVar("WalkArguments", bound=WalkInput)
+
+
+def walk_tool(
+    kind: str,
+    title: str,
+    description: str,
+    input_: type[WalkArguments],
+    output: type,
+    handler: Callable[[Context, WalkArguments], Awaitable[JsonObject]],
+) -> Tool:
+    """Build a walk tool; they differ in their filters and rows only."""
+    return Tool(
+        name=f"oas_walk_{kind}",
+        toolset="openapi",
+        title=title,
+        description=description,
+        input=input_,
+        output=output,
+        handler=handler,
+        aliases=(f"walk_{kind}",),
+        open_world=True,
+        field_codes={"spec": SPEC_INPUT},
+        errors=(*READING, ANSWER_TOO_LARGE),
+        message_first=True,
+    )
+
+
+def show_walk(result: WalkResult, *, details: str, summaries: str = "summaries") -> JsonObject:
+    """Return the wire form of a walk; empty lists are left out."""
+    names = {"groups": "groups", "summaries": summaries, "details": details}
+    output: JsonObject = {
+        "total": result.total,
+        "matched": result.matched,
+        "returned": len(result.rows),
+    }
+    if result.rows:
+        output[names[result.listing]] = result.rows
+    if result.next_offset is not None:
+        output |= {"truncated": True, "next_offset": result.next_offset}
+    optional = {
+        "circular_refs": result.circular_refs,
+        "unresolved_refs": result.unresolved_refs,
+        "refs_left": result.refs_left,
+        "webhook_operations": result.webhook_operations,
+        "callback_operations": result.callback_operations,
+    }
+    return output | {name: value for name, value in optional.items() if value}

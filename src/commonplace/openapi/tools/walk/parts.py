@@ -1,0 +1,242 @@
+"""The walk tools of parameters, responses, headers and security schemes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Context, Tool
+from commonplace.kernel.json_types import JsonObject
+from commonplace.openapi.engine.walk.parts import (
+    HeaderFilter,
+    ParameterFilter,
+    ResponseFilter,
+    SecurityFilter,
+)
+from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.tools.spec import OptionalText
+from commonplace.openapi.tools.walk.common import (
+    GROUPED,
+    METHOD,
+    PATH,
+    STATUS,
+    WalkInput,
+    WalkOutput,
+    lower_text,
+    show_walk,
+    walk_tool,
+)
+
+
+class WalkParametersInput(WalkInput):
+    name: OptionalText = Field(
+        None,
+        max_length=400,
+        description="Parameter name, any case; $ref parameters are resolved for this.",
+    )
+    in_: OptionalText = Field(
+        None,
+        alias="in",
+        max_length=40,
+        description="Location: query, header, path, cookie; $ref parameters are resolved for this.",
+    )
+    path: OptionalText = Field(None, max_length=2000, description=PATH)
+    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    group_by: Annotated[Literal["location", "name"] | None, BeforeValidator(lower_text)] = Field(
+        None, description=GROUPED
+    )
+
+
+ParameterSummary = TypedDict(
+    "ParameterSummary",
+    {
+        "name": str,
+        "in": str,
+        "path": NotRequired[str],
+        "method": NotRequired[str],
+        "required": NotRequired[bool],
+        "type": NotRequired[str],
+        "ref": NotRequired[str],
+    },
+)
+
+
+class ParameterDetail(TypedDict):
+    name: str
+    path: NotRequired[str]
+    method: NotRequired[str]
+    parameter: JsonObject
+
+
+class ParametersOutput(WalkOutput):
+    summaries: NotRequired[list[ParameterSummary]]
+    parameters: NotRequired[list[ParameterDetail]]
+
+
+def walk_parameters_tool(service: OpenApiService) -> Tool:
+    """Build `oas_walk_parameters`."""
+
+    async def walk(ctx: Context, args: WalkParametersInput) -> JsonObject:
+        where = ParameterFilter(args.name, args.in_, args.path, args.method)
+        result = await service.walk_parameters(ctx.auth, args.spec.spec, args.query(), where)
+        return show_walk(result, details="parameters")
+
+    return walk_tool(
+        "parameters",
+        "Query parameters",
+        "List or count parameters by location, name, path or method.",
+        WalkParametersInput,
+        ParametersOutput,
+        walk,
+    )
+
+
+class WalkResponsesInput(WalkInput):
+    status: OptionalText = Field(None, max_length=40, description=STATUS)
+    path: OptionalText = Field(None, max_length=2000, description=PATH)
+    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    group_by: Annotated[Literal["status_code", "method"] | None, BeforeValidator(lower_text)] = (
+        Field(None, description=GROUPED)
+    )
+
+
+class ResponseSummary(TypedDict):
+    status: str
+    path: NotRequired[str]
+    method: NotRequired[str]
+    name: NotRequired[str]
+    description: NotRequired[str]
+    ref: NotRequired[str]
+
+
+class ResponseDetail(TypedDict):
+    status: str
+    path: NotRequired[str]
+    method: NotRequired[str]
+    name: NotRequired[str]
+    response: JsonObject
+
+
+class ResponsesOutput(WalkOutput):
+    summaries: NotRequired[list[ResponseSummary]]
+    responses: NotRequired[list[ResponseDetail]]
+
+
+def walk_responses_tool(service: OpenApiService) -> Tool:
+    """Build `oas_walk_responses`."""
+
+    async def walk(ctx: Context, args: WalkResponsesInput) -> JsonObject:
+        where = ResponseFilter(args.status, args.path, args.method)
+        result = await service.walk_responses(ctx.auth, args.spec.spec, args.query(), where)
+        return show_walk(result, details="responses")
+
+    return walk_tool(
+        "responses",
+        "Query responses",
+        "List or count responses by status code (200, 4xx, default), path or method.",
+        WalkResponsesInput,
+        ResponsesOutput,
+        walk,
+    )
+
+
+class WalkHeadersInput(WalkInput):
+    name: OptionalText = Field(
+        None, max_length=400, description="Header name; * and ? are wildcards; any case."
+    )
+    path: OptionalText = Field(None, max_length=2000, description=PATH)
+    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    status: OptionalText = Field(None, max_length=40, description=STATUS)
+    component: bool = Field(False, description="Only headers inside components.")
+    group_by: Annotated[Literal["name", "status_code"] | None, BeforeValidator(lower_text)] = Field(
+        None, description=GROUPED
+    )
+
+
+class HeaderSummary(TypedDict):
+    name: str
+    path: NotRequired[str]
+    method: NotRequired[str]
+    status: NotRequired[str]
+    description: NotRequired[str]
+    required: NotRequired[bool]
+    deprecated: NotRequired[bool]
+    ref: NotRequired[str]
+
+
+class HeaderDetail(TypedDict):
+    name: str
+    path: NotRequired[str]
+    method: NotRequired[str]
+    status: NotRequired[str]
+    header: JsonObject
+
+
+class HeadersOutput(WalkOutput):
+    summaries: NotRequired[list[HeaderSummary]]
+    headers: NotRequired[list[HeaderDetail]]
+
+
+def walk_headers_tool(service: OpenApiService) -> Tool:
+    """Build `oas_walk_headers`."""
+
+    async def walk(ctx: Context, args: WalkHeadersInput) -> JsonObject:
+        where = HeaderFilter(args.name, args.path, args.method, args.status, args.component)
+        result = await service.walk_headers(ctx.auth, args.spec.spec, args.query(), where)
+        return show_walk(result, details="headers")
+
+    return walk_tool(
+        "headers",
+        "Query headers",
+        "List or count response headers by name, path, method or status; component=true for "
+        "shared ones.",
+        WalkHeadersInput,
+        HeadersOutput,
+        walk,
+    )
+
+
+class WalkSecurityInput(WalkInput):
+    name: OptionalText = Field(None, max_length=400, description="Scheme name, any case.")
+    type: OptionalText = Field(
+        None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic."
+    )
+    group_by: Annotated[Literal["type"] | None, BeforeValidator(lower_text)] = Field(
+        None, description=GROUPED
+    )
+
+
+SecuritySummary = TypedDict(
+    "SecuritySummary",
+    {"name": str, "type": str, "in": NotRequired[str], "description": NotRequired[str]},
+)
+
+
+class SecurityDetail(TypedDict):
+    name: str
+    security_scheme: JsonObject
+
+
+class SecurityOutput(WalkOutput):
+    summaries: NotRequired[list[SecuritySummary]]
+    schemes: NotRequired[list[SecurityDetail]]
+
+
+def walk_security_tool(service: OpenApiService) -> Tool:
+    """Build `oas_walk_security`."""
+
+    async def walk(ctx: Context, args: WalkSecurityInput) -> JsonObject:
+        where = SecurityFilter(args.name, args.type)
+        result = await service.walk_security(ctx.auth, args.spec.spec, args.query(), where)
+        return show_walk(result, details="schemes")
+
+    return walk_tool(
+        "security",
+        "Query security schemes",
+        "List security schemes by name or type.",
+        WalkSecurityInput,
+        SecurityOutput,
+        walk,
+    )
