@@ -153,7 +153,8 @@ class ValueDown:
             for key, value in schema.items()
             if key not in ("allOf", "anyOf", "oneOf", "not")
         }
-        for part in schema.get("allOf") or ():
+        parts = schema.get("allOf")
+        for part in parts if isinstance(parts, list) else ():
             self._merge(result, self.flatten(part, at, depth + 1), at)
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)

@@ -11,6 +11,7 @@ from typing import Any
 from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
+from commonplace.openapi.engine.require import require_object
 
 FLOWS_UP = {
     "implicit": "implicit",
@@ -97,7 +98,7 @@ class SecurityDown:
     ) -> dict[str, Any]:
         flows = {
             key: flow
-            for key, flow in (scheme.get("flows") or {}).items()
+            for key, flow in require_object(scheme.get("flows"), pointer_of([*at, "flows"])).items()
             if key in FLOWS_DOWN and isinstance(flow, dict)
         }
         if len(flows) > 1:

@@ -238,7 +238,9 @@ class SwaggerUp:
     def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
         shared = [
             (entry, [*at, "parameters", str(index)])
-            for index, entry in enumerate(item.get("parameters") or [])
+            for index, entry in enumerate(
+                require_list(item.get("parameters"), pointer_of([*at, "parameters"]))
+            )
         ]
         result: dict[str, Any] = {}
         for key, value in item.items():

@@ -160,7 +160,7 @@ class UpTo31(Rewriter):
             return True
         if kind is not None and "null" not in (kind if isinstance(kind, list) else [kind]):
             return True
-        if any(self._refuses_null(part, depth + 1) for part in parts or ()):
+        if isinstance(parts, list) and any(self._refuses_null(part, depth + 1) for part in parts):
             return True
         unions = [
             schema[union] for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)

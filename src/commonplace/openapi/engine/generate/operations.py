@@ -24,6 +24,7 @@ from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
 from commonplace.openapi.engine.generate.types import TypeReader
 from commonplace.openapi.engine.pointers import escape_token
+from commonplace.openapi.engine.require import require_object
 from commonplace.openapi.model import METHODS
 
 _STYLES = {
@@ -341,7 +342,8 @@ class ApiReader:
         return found
 
     def _schemes(self) -> list[SecurityScheme]:
-        schemes = (self.document.get("components") or {}).get("securitySchemes")
+        components = require_object(self.document.get("components"), "/components")
+        schemes = components.get("securitySchemes")
         found: list[SecurityScheme] = []
         for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
             scheme = self._resolved(scheme)
