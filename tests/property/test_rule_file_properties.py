@@ -8,6 +8,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonplace.instructions.clients.check import check_rule_files
 from commonplace.instructions.clients.situation import Event, Situation
 from commonplace.instructions.clients.table import CLIENTS
 
@@ -73,7 +74,8 @@ class MemoryTree:
         return tuple(sorted({name.split("/")[0] for name in below}))
 
     def files_below(self, folder: str) -> tuple[str, ...]:
-        return tuple(sorted(name for name in self.files if name.startswith(f"{folder}/")))
+        below = "" if folder == "." else f"{folder}/"
+        return tuple(sorted(name for name in self.files if name.startswith(below)))
 
 
 @settings(max_examples=10_000 if SOAK else 300)
@@ -90,3 +92,13 @@ def test_every_file_is_loaded_or_left_out_with_a_reason(files: dict[str, bytes])
         assert set(paths) <= set(files)
         assert all(rule.reason for rule in (*loading.rules, *loading.ignored))
         assert not set(paths) & {rule.path for rule in loading.ignored}
+
+
+@settings(max_examples=10_000 if SOAK else 300)
+@given(st.dictionaries(st.sampled_from(NAMES), contents, min_size=1, max_size=5))
+def test_a_check_accounts_for_every_file(files: dict[str, bytes]) -> None:
+    start = time.process_time()
+    report = check_rule_files(MemoryTree(files))
+    assert time.process_time() - start < 1
+    assert {path for path, _ in report.files} == set(files)
+    assert all(finding.path in files and finding.message for finding in report.findings)

@@ -107,7 +107,12 @@ COMMANDS = (
     Listed(
         "oas", "openapi", "app", "OpenAPI: validate, query, compare and change API descriptions."
     ),
-    Listed("rules", "rules", "app", "Rule files of a repository, as clients read them."),
+    Listed(
+        "rules",
+        "rules.command",
+        "app",
+        "Rule files of a repository: what clients load, and checks.",
+    ),
     Listed("models", "models", "app", "Embedding models: install, list, check, remove."),
 )
 

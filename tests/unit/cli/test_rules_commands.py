@@ -47,3 +47,44 @@ def test_wrong_arguments_are_refused_with_a_hint(
 ) -> None:
     assert main(["rules", "for", *arguments, "--repo", str(repo)]) == 2
     assert "hint:" in capsys.readouterr().err
+
+
+def test_a_check_of_clean_rule_files_succeeds(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo / "a.ts").touch()
+    (repo / ".cursor/rules/ts.mdc").write_text('---\nglobs: "**/*.ts"\n---\nNo any.\n')
+    assert main(["rules", "check", str(repo)]) == 0
+    assert "2 checked, nothing found" in capsys.readouterr().err
+
+
+def test_a_check_fails_on_errors_and_strictly_on_warnings(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rules", "check", str(repo)]) == 0
+    assert main(["rules", "check", str(repo), "--strict"]) == 1
+    (repo / "CLAUDE.md").write_text("zero\u200bwidth | pipe\n")
+    capsys.readouterr()
+    assert main(["rules", "check", str(repo), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["counts"]["error"] == 1
+    assert {file["client"] for file in report["files"]} == {"agents-md", "claude-code", "cursor"}
+
+
+def test_reports_have_the_forms_of_code_hosts(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repo / "CLAUDE.md").write_text("zero\u200bwidth | pipe `x`\n")
+    assert main(["rules", "check", str(repo), "--sarif"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    results = log["runs"][0]["results"]
+    assert log["version"] == "2.1.0"
+    assert {result["ruleId"] for result in results} == {
+        rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]
+    }
+    place = results[-1]["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "CLAUDE.md"}, "region": {"startLine": 1}}
+    assert main(["rules", "check", str(repo), "--markdown"]) == 1
+    summary = capsys.readouterr().out
+    assert "\u200b" not in summary
+    assert "`U+200B ZERO WIDTH SPACE is not visible. <U+200B>width ¦ pipe 'x'`" in summary

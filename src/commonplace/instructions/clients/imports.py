@@ -5,31 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.S)
+from commonplace.instructions.engine.markdown_code import blank_code
+
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s`])+)", re.M)
-_COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?", re.S | re.M)
-
-
-def blank_code(text: str) -> str:
-    """Replace fenced blocks and code spans by spaces, so that offsets stay the same."""
-    lines, fence = [], ""
-    for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
-        if fence:
-            closing = found is not None and found[1].startswith(fence)
-            lines.append(_blank(line))
-            fence = "" if closing else fence
-        elif found:
-            fence = found[1]
-            lines.append(_blank(line))
-        else:
-            lines.append(line)
-    return _SPAN.sub(lambda span: _blank(span[0]), "".join(lines))
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+_COMMENT_START = re.compile(r"^[ \t]*<!--", re.M)
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 
 
 def imported_paths(text: str) -> list[str]:
@@ -42,9 +22,16 @@ def strip_block_comments(text: str) -> str:
     """Remove HTML comments that stand on lines of their own, outside code."""
     visible = blank_code(text)
     kept, at = [], 0
-    for comment in _COMMENT.finditer(visible):
-        kept.append(text[at : comment.start()])
-        at = comment.end()
+    for opening in _COMMENT_START.finditer(visible):
+        if opening.start() < at:
+            continue
+        closing = visible.find("-->", opening.end())
+        if closing < 0:
+            break
+        line_end = _LINE_END.match(visible, closing + 3)
+        if line_end:
+            kept.append(text[at : opening.start()])
+            at = line_end.end()
     return "".join(kept) + text[at:]
 
 

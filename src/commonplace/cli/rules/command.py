@@ -10,18 +10,18 @@ import orjson
 import typer
 
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
+from commonplace.cli.rules import report as reports
+from commonplace.instructions.clients.check import RuleReport, check_rule_files
 from commonplace.instructions.clients.situation import Event, Loading, Situation
 from commonplace.instructions.clients.table import CLIENTS
 from commonplace.instructions.clients.tree import MANAGED, FolderTree
+from commonplace.instructions.engine.scan import Severity
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json
 
-app = typer.Typer(help="Rule files of a repository, as clients read them.", no_args_is_help=True)
-
-
-@app.callback()
-def group() -> None:
-    """Keep `for` a command of a group."""
+app = typer.Typer(
+    help="Rule files of a repository: what clients load, and checks.", no_args_is_help=True
+)
 
 
 @app.command("for")
@@ -65,11 +65,9 @@ def for_path(
             f"'{client}' is not a known client.",
             hint=f"Use {', '.join(CLIENTS)}.",
         )
-    if not repo.is_dir():
-        raise CommonplaceError(
-            INVALID_ARGUMENT, f"{repo} is not a folder.", hint="Give the repository with --repo."
-        )
-    tree = FolderTree(repo, None if no_home else Path.home(), None if no_home else Path(MANAGED))
+    tree = FolderTree(
+        _folder(repo), None if no_home else Path.home(), None if no_home else Path(MANAGED)
+    )
     situation = Situation(
         _inside(repo, cwd),
         None if path is None else _inside(repo, path),
@@ -77,6 +75,60 @@ def for_path(
         dict(map(_parse_setting, setting or [])),
     )
     _print(loader(tree, situation), client, show, as_json)
+
+
+@app.command()
+def check(
+    repo: Annotated[Path, typer.Argument(help="The repository's folder.")] = Path(),
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Warnings fail too, not only errors.")
+    ] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF for a code host.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a summary for a pull request.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check the rule files of a repository; exit code 1 if there are errors.
+
+    Finds hidden characters, invisible and encoded text, commands that run what they fetch,
+    credentials, dead globs, files that clients cut or never read, broken imports and skills.
+
+    Example:
+      commonplace rules check
+      commonplace rules check ./service --strict --markdown
+    """
+    if sum((sarif, markdown, as_json)) > 1:
+        raise typer.BadParameter("give one of --sarif, --markdown and --json")
+    report = check_rule_files(FolderTree(_folder(repo)))
+    if as_json:
+        print_json(reports.as_json(report))
+    elif sarif:
+        print_json(reports.as_sarif(report))
+    elif markdown:
+        out.print(plain_text(reports.as_markdown(report)), end="")
+    else:
+        _print_report(report)
+    failing = report.count(Severity.ERROR) + (strict and report.count(Severity.WARNING))
+    raise typer.Exit(1 if failing else 0)
+
+
+def _print_report(report: RuleReport) -> None:
+    if report.findings:
+        rows = [
+            (finding.severity, f"{finding.path}:{finding.line}", finding.code, finding.message)
+            for finding in report.findings
+        ]
+        out.print(table(("severity", "place", "finding", "what it is"), rows))
+    say(f"Rule files: {reports.summary(report)}")
+
+
+def _folder(repo: Path) -> Path:
+    if not repo.is_dir():
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{repo} is not a folder.", hint="Name the repository's folder."
+        )
+    return repo
 
 
 def _inside(repo: Path, path: str) -> str:

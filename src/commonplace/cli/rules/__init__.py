@@ -1,0 +1,1 @@
+"""`commonplace rules`: rule files of repositories."""

@@ -1,0 +1,242 @@
+"""Find text in rules that a person does not see, or would not run unread.
+
+Rule files are an attack surface: they reach an agent whole, and a person as rendered Markdown.
+Every search here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from commonplace.instructions.engine.markdown_code import blank_code
+from commonplace.kernel.hidden_characters import find_hidden, name_of
+from commonplace.kernel.secrets.detection import find_secrets
+
+EXCERPT = 60
+MOST_FINDINGS = 100  # of one kind in one text
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFinding:
+    """Something concealed or dangerous in a text. Lines and columns begin at 1."""
+
+    kind: str
+    severity: Severity
+    line: int
+    column: int
+    message: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    kind: str
+    severity: Severity
+    start: int
+    end: int
+    message: str
+
+
+_DIRECTIVE = re.compile(
+    r"\s*(?:/?[\w-]*(?:lint|prettier|toc|vale|cspell|spell|ignore|begin|end|start|stop|region|"
+    r"doctoc|omit|hash|generated|mcp-name)\b|[\w/:.-]{0,80}\s*\Z)",
+    re.I,
+)
+_STYLED = (
+    r"(?i)<[a-z][a-z0-9]{0,15}\s[^<>]{0,500}?(?:\bhidden\b|style\s*=[^<>]{0,300}?"
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0[^.\d]|"
+    r"(?:left|top|text-indent)\s*:\s*-\d{3,}|"
+    r"[^-]color\s*:\s*(?:white|transparent|#fff)))"
+)
+_DETAILS = r"(?i)<details>"
+_BASE64 = r"[A-Za-z0-9+/_-]{64,}"
+_HEX = r"(?:(?:\\x)?[0-9A-Fa-f]{2}){40,}"
+_PERCENT = r"(?:%[0-9A-Fa-f]{2}){16,}"
+_FETCHER = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod)"
+_SHELL = r"(?:(?:sudo\s+(?:-\w+\s+){0,3})?(?:(?:ba|z|da|k|fi)?sh|python[\d.]*|node|perl|ruby)\b)"
+_RUN = (
+    rf"(?i)\b{_FETCHER}\b[^\n|;&]{{0,400}}\|\s*(?:{_SHELL}|iex\b|invoke-expression\b)"
+    rf"|(?:{_SHELL}|\beval|\bsource)\s*(?:-c\s*)?[\"']?(?:<\(|\$\(|`)\s*{_FETCHER}\b"
+    rf"|\b(?:iex|invoke-expression)\b[^\n]{{0,200}}\b{_FETCHER}\b"
+    r"|\bbase64\b[^\n|]{0,300}\s(?:-d|-D|--decode)\b[^\n|]{0,300}\|\s*(?:ba|z|da)?sh\b"
+)
+FAR_COLUMNS, FAR_LINES = 120, 40
+_MIXED_WORD = re.compile(r"[^\W\d_]{2,64}")
+_LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "COPTIC", "LISU")
+
+
+@functools.cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    import re2
+
+    compiled: re.Pattern[str] = re2.compile(pattern)
+    return compiled
+
+
+def _search(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """Find a pattern by RE2, in linear time whatever the text."""
+    yield from _compile(pattern).finditer(text)
+
+
+def scan(text: str) -> tuple[ScanFinding, ...]:
+    """Find concealed and dangerous passages, in the order of the text."""
+    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+    findings = []
+    for span in sorted(_spans(text), key=lambda span: (span.start, span.kind)):
+        line = bisect_right(lines, span.start)
+        excerpt = " ".join(text[span.start : span.start + EXCERPT].split())
+        findings.append(
+            ScanFinding(
+                span.kind,
+                span.severity,
+                line,
+                span.start - lines[line - 1] + 1,
+                span.message,
+                "" if span.kind == "secret" else excerpt,
+            )
+        )
+    return tuple(findings)
+
+
+def _spans(text: str) -> Iterator[_Span]:
+    for search in (
+        _hidden_characters,
+        _comments,
+        _invisible_markup,
+        _far_away,
+        _encoded,
+        _fetch_and_run,
+        _lookalikes,
+        _secrets,
+    ):
+        for count, span in enumerate(search(text)):
+            if count == MOST_FINDINGS:
+                break
+            yield span
+
+
+def _hidden_characters(text: str) -> Iterator[_Span]:
+    for start, character in find_hidden(text):
+        message = f"{name_of(character)} is not visible."
+        yield _Span("hidden-character", Severity.ERROR, start, start + 1, message)
+
+
+def _comments(text: str) -> Iterator[_Span]:
+    visible = blank_code(text)
+    start = visible.find("<!--")
+    while start >= 0:
+        end = visible.find("-->", start)
+        end = len(text) if end < 0 else end
+        comment = text[start + 4 : end]
+        if not _DIRECTIVE.match(comment) and len(comment.split()) > 2:
+            message = "An HTML comment reaches agents, and readers of the rendered page miss it."
+            yield _Span("html-comment", Severity.WARNING, start, end, message)
+        start = visible.find("<!--", end)
+
+
+def _invisible_markup(text: str) -> Iterator[_Span]:
+    visible = blank_code(text)
+    for found in _search(_STYLED, visible):
+        message = "This markup hides its text from readers of the rendered page."
+        yield _Span("invisible-text", Severity.ERROR, *found.span(), message)
+    for found in _search(_DETAILS, visible):
+        message = "A collapsed section reaches agents, and readers see it only when they open it."
+        yield _Span("collapsed-text", Severity.NOTE, *found.span(), message)
+
+
+def _far_away(text: str) -> Iterator[_Span]:
+    start = blank_lines = 0
+    for line in text.split("\n"):
+        words = line.strip()
+        if not words:
+            blank_lines += 1
+        else:
+            if blank_lines >= FAR_LINES:
+                message = f"The text continues below {blank_lines} empty lines."
+                yield _Span("off-screen-text", Severity.ERROR, start, start + 1, message)
+            blank_lines = 0
+            gap = line.find(" " * FAR_COLUMNS) if len(line) > FAR_COLUMNS else -1
+            gap = line.find("\t" * (FAR_COLUMNS // 4)) if gap < 0 else gap
+            if gap >= 0 and line[gap:].strip():
+                at = start + len(line) - len(line[gap:].lstrip())
+                message = "The text continues far to the right, outside the usual view."
+                yield _Span("off-screen-text", Severity.ERROR, at, at + 1, message)
+        start += len(line) + 1
+
+
+def _encoded(text: str) -> Iterator[_Span]:
+    for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex)):
+        for found in _search(pattern, text):
+            if _is_prose(decode(found[0])):
+                message = "This encoded text decodes to readable text."
+                yield _Span("encoded-text", Severity.ERROR, *found.span(), message)
+    for found in _search(_PERCENT, text):
+        message = "This run of percent-encoded characters hides what it says."
+        yield _Span("encoded-text", Severity.WARNING, *found.span(), message)
+
+
+def _from_base64(blob: str) -> bytes:
+    body = blob.rstrip("=").translate(str.maketrans("-_", "+/"))
+    try:
+        return base64.b64decode(body[: len(body) // 4 * 4], validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _from_hex(blob: str) -> bytes:
+    try:
+        return bytes.fromhex(blob.replace("\\x", ""))
+    except ValueError:
+        return b""
+
+
+def _is_prose(data: bytes) -> bool:
+    """Tell whether bytes are ASCII text with words, rather than a picture or a digest."""
+    printable = all(32 <= byte < 127 or byte in b"\r\n\t" for byte in data)
+    return len(data) >= 24 and printable and len(data.split()) > 2
+
+
+def _fetch_and_run(text: str) -> Iterator[_Span]:
+    for found in _search(_RUN, text):
+        message = "This command runs what it fetches or decodes, unread."
+        yield _Span("fetch-and-run", Severity.ERROR, *found.span(), message)
+
+
+def _lookalikes(text: str) -> Iterator[_Span]:
+    if text.isascii():
+        return
+    for found in _MIXED_WORD.finditer(text):
+        word = found[0]
+        if word.isascii():
+            continue
+        latin = any(character.isascii() for character in word)
+        foreign = next((c for c in word if _is_lookalike(c)), None)
+        if latin and foreign is not None:
+            message = f"The word mixes Latin letters with {unicodedata.name(foreign, 'others')}."
+            yield _Span("lookalike-letters", Severity.ERROR, *found.span(), message)
+
+
+def _is_lookalike(character: str) -> bool:
+    name = unicodedata.name(character, "")
+    return name.startswith(_LOOKALIKE_SCRIPTS) and character not in "µμΩπλΔΣσ"
+
+
+def _secrets(text: str) -> Iterator[_Span]:
+    for secret in find_secrets(text):
+        severity = Severity.WARNING if secret.kind == "assigned secret" else Severity.ERROR
+        message = f"A possible credential ({secret.kind})."
+        yield _Span("secret", severity, secret.start, secret.end, message)
