@@ -102,7 +102,7 @@ class DuplicateKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class SourceTree:
     """Parsed text of any kind: a description, an overlay, a referenced fragment."""
 
     data: Json

@@ -12,6 +12,8 @@ import re
 import sys
 from typing import Any
 
+from commonplace.kernel.json_types import JsonArray, JsonObject
+
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _LEAST, _MOST = -(2**63), 2**64 - 1  # what JSON parsers agree on, and orjson writes
 _LONGEST_INTEGER = 20  # digits
@@ -72,7 +74,7 @@ class NumberLiterals:
 
     def _copy(self, node: Any) -> Any:
         if type(node) is dict:
-            copied: dict[str, Any] = {}
+            copied: JsonObject = {}
             for (
                 key,
                 item,
@@ -80,7 +82,7 @@ class NumberLiterals:
                 copied[key] = self._copy(item)
             return copied
         if type(node) is list:
-            items: list[Any] = []
+            items: JsonArray = []
             for item in node:
                 items.append(self._copy(item))
             return items

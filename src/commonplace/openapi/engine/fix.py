@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.anchors import replace_anchors
 from commonplace.openapi.engine.document.bundle import bundle
 from commonplace.openapi.engine.document.keywords import NAME_MAPS, is_literal
@@ -55,11 +54,11 @@ class FixOptions:
 
 @dataclass(frozen=True, slots=True)
 class FixedDocument:
-    document: dict[str, Any]
+    document: JsonObject
     fixes: tuple[Fix, ...]
 
 
-def fix(document: dict[str, Any], family: Family, options: FixOptions) -> FixedDocument:
+def fix(document: JsonObject, family: Family, options: FixOptions) -> FixedDocument:
     """The repaired document; the given one is not changed. Without fixes, it is the same object."""
     fixer = _Fixer(document, family, options.used_elsewhere)
     fixer.path_parameters()
@@ -97,7 +96,7 @@ class _Operations(Rewriter):
         super().__init__()
         self.identified: list[tuple[str, str]] = []  # operationId and pointer
 
-    def enter_operation(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_operation(self, node: JsonObject) -> JsonObject:
         if isinstance(node.get("operationId"), str):
             self.identified.append((node["operationId"], self.pointer()))
         return node
@@ -105,7 +104,7 @@ class _Operations(Rewriter):
 
 class _Fixer:
     def __init__(
-        self, document: dict[str, Any], family: Family, used_elsewhere: frozenset[str] = frozenset()
+        self, document: JsonObject, family: Family, used_elsewhere: frozenset[str] = frozenset()
     ) -> None:
         self.used_elsewhere = used_elsewhere
         self.source = document
@@ -114,7 +113,7 @@ class _Fixer:
         self.fixes: list[Fix] = []
 
     def _change(
-        self, kind: str, path: str, description: str, action: Callable[[dict[str, Any]], None]
+        self, kind: str, path: str, description: str, action: Callable[[JsonObject], None]
     ) -> None:
         """Record a fix and make it, in a copy that is taken with the first one."""
         self._own()
@@ -125,16 +124,14 @@ class _Fixer:
         if self.document is self.source:
             self.document = clone(self.source)
 
-    def _paths(self) -> Iterator[tuple[str, dict[str, Any], str]]:
+    def _paths(self) -> Iterator[tuple[str, JsonObject, str]]:
         """Path items with their template and pointer."""
         paths = self.document.get("paths")
         for path, item in list(paths.items()) if isinstance(paths, dict) else ():
             if isinstance(item, dict) and not path.startswith("x-"):
                 yield path, item, f"/paths/{escape_token(path)}"
 
-    def _operations(
-        self, item: dict[str, Any], pointer: str
-    ) -> Iterator[tuple[str, dict[str, Any], str]]:
+    def _operations(self, item: JsonObject, pointer: str) -> Iterator[tuple[str, JsonObject, str]]:
         for method in METHODS:
             if isinstance(item.get(method), dict):
                 yield method, item[method], f"{pointer}/{method}"
@@ -159,7 +156,7 @@ class _Fixer:
                     if name not in declared:
                         self._declare(operation, where, name)
 
-    def _declared(self, node: dict[str, Any]) -> set[str]:
+    def _declared(self, node: JsonObject) -> set[str]:
         names = set()
         parameters = node.get("parameters")
         for parameter in parameters if isinstance(parameters, list) else ():
@@ -178,11 +175,11 @@ class _Fixer:
                 return None
         return None
 
-    def _declare(self, operation: dict[str, Any], pointer: str, name: str) -> None:
-        parameter: dict[str, Any] = {"name": name, "in": "path", "required": True}
+    def _declare(self, operation: JsonObject, pointer: str, name: str) -> None:
+        parameter: JsonObject = {"name": name, "in": "path", "required": True}
         parameter.update({"type": "string"} if self.old else {"schema": {"type": "string"}})
 
-        def add(document: dict[str, Any]) -> None:
+        def add(document: JsonObject) -> None:
             node = resolve_pointer(document, "#" + pointer)
             parameters = node.get("parameters")
             node["parameters"] = [*(parameters if isinstance(parameters, list) else []), parameter]
@@ -194,7 +191,7 @@ class _Fixer:
             add,
         )
 
-    def _require(self, node: dict[str, Any], pointer: str) -> None:
+    def _require(self, node: JsonObject, pointer: str) -> None:
         parameters = node.get("parameters")
         for index, parameter in enumerate(parameters if isinstance(parameters, list) else ()):
             self._require_one(parameter, f"{pointer}/parameters/{index}")
@@ -207,7 +204,7 @@ class _Fixer:
         ):
             return
 
-        def require(document: dict[str, Any]) -> None:
+        def require(document: JsonObject) -> None:
             resolve_pointer(document, "#" + where)["required"] = True
 
         name = str(parameter.get("name"))
@@ -243,7 +240,7 @@ class _Fixer:
             new = f"{identifier}{number}"
             taken.add(new)
 
-            def rename(document: dict[str, Any], where: str = where, new: str = new) -> None:
+            def rename(document: JsonObject, where: str = where, new: str = new) -> None:
                 resolve_pointer(document, "#" + where)["operationId"] = new
 
             self._change(
@@ -258,7 +255,7 @@ class _Fixer:
     def _schema_base(self) -> str:
         return "/definitions" if self.old else "/components/schemas"
 
-    def _schemas(self) -> dict[str, Any]:
+    def _schemas(self) -> JsonObject:
         try:
             found = resolve_pointer(self.document, "#" + self._schema_base)
         except LookupError:
@@ -325,7 +322,7 @@ class _Fixer:
                 "description": "Stub: the document referred to this response without defining it."
             }
 
-        def add(document: dict[str, Any]) -> None:
+        def add(document: JsonObject) -> None:
             node, pointer = document, ""
             for token in parents:
                 pointer += f"/{token}"
@@ -344,7 +341,7 @@ class _Fixer:
             if "$ref" in item or any(True for _ in self._operations(item, pointer)):
                 continue
 
-            def remove(document: dict[str, Any], path: str = path) -> None:
+            def remove(document: JsonObject, path: str = path) -> None:
                 del document["paths"][path]
 
             self._change(
@@ -371,7 +368,7 @@ class _Fixer:
             pending.extend(_names(inside[name], prefix))
         for name in [name for name in schemas if name not in used]:
 
-            def remove(document: dict[str, Any], name: str = name) -> None:
+            def remove(document: JsonObject, name: str = name) -> None:
                 del resolve_pointer(document, "#" + self._schema_base)[name]
 
             pointer = f"{self._schema_base}/{escape_token(name)}"
@@ -382,7 +379,7 @@ class _Fixer:
                 remove,
             )
 
-    def _without_schemas(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _without_schemas(self, document: JsonObject) -> JsonObject:
         if self.old:
             return {key: value for key, value in document.items() if key != "definitions"}
         components = document.get("components")

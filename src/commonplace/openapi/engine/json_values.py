@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -49,9 +49,9 @@ def same_json(one: Json, other: Json) -> bool:
     return all(same_json(value, counterpart) for value, counterpart in pairs)
 
 
-def iterate_levels(data: Json) -> Iterator[list[Json]]:
+def iterate_levels(data: Json) -> Iterator[JsonArray]:
     """The containers of a tree, level by level."""
-    level: list[Json] = [data] if type(data) is dict or type(data) is list else []
+    level: JsonArray = [data] if type(data) is dict or type(data) is list else []
     while level:
         yield level
         level = [

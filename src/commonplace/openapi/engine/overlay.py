@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.json_path import PATHS, JSONPathError, JSONPathQuery
 from commonplace.openapi.engine.json_values import clone
 from commonplace.openapi.errors import (
@@ -62,7 +61,7 @@ class OverlayChange:
 
 @dataclass(slots=True)
 class AppliedOverlay:
-    document: dict[str, Any]
+    document: JsonObject
     changes: list[OverlayChange]
     warnings: list[str]
     added: int = 0
@@ -155,7 +154,7 @@ def unsupported(version: str) -> CommonplaceError:
 
 
 def _check_keys(
-    verdict: OverlayReport, node: dict[str, Any], path: str, known: tuple[str, ...]
+    verdict: OverlayReport, node: JsonObject, path: str, known: tuple[str, ...]
 ) -> None:
     for key in node:
         if key not in known and not key.startswith("x-"):
@@ -166,7 +165,7 @@ def _check_keys(
             )
 
 
-def _check_info(verdict: OverlayReport, overlay: dict[str, Any], *, newer: bool) -> None:
+def _check_info(verdict: OverlayReport, overlay: JsonObject, *, newer: bool) -> None:
     info = overlay.get("info")
     if not isinstance(info, dict):
         verdict.errors.append(
@@ -294,7 +293,7 @@ def _compiled(text: str, index: int) -> JSONPathQuery:
 
 
 def apply_overlay(
-    document: dict[str, Any], overlay: dict[str, Any], *, strict: bool = False
+    document: JsonObject, overlay: JsonObject, *, strict: bool = False
 ) -> AppliedOverlay:
     """The document with all actions applied in order. The given document is not changed."""
     newer = not str(overlay.get("overlay", "")).startswith("1.0")
@@ -315,9 +314,7 @@ def apply_overlay(
     return result
 
 
-def _apply(
-    result: AppliedOverlay, action: dict[str, Any], index: int, *, newer: bool
-) -> OverlayChange:
+def _apply(result: AppliedOverlay, action: JsonObject, index: int, *, newer: bool) -> OverlayChange:
     target = action["target"]
     operation = (
         "remove"
@@ -370,7 +367,7 @@ def _size(value: Json) -> int:
 
 
 def _locations(
-    document: dict[str, Any], query: JSONPathQuery, index: int
+    document: JsonObject, query: JSONPathQuery, index: int
 ) -> list[tuple[int | str, ...]]:
     found: dict[tuple[int | str, ...], None] = {}
     try:
@@ -388,7 +385,7 @@ def _locations(
     return list(found)
 
 
-def _source(document: dict[str, Any], path: str, index: int) -> Json:
+def _source(document: JsonObject, path: str, index: int) -> Json:
     nodes = _locations(document, _compiled(path, index), index)
     if len(nodes) != 1:
         raise CommonplaceError(
@@ -460,7 +457,7 @@ def _mismatch(index: int, what: str, value: Json) -> CommonplaceError:
     )
 
 
-def _merge(node: dict[str, Any], update: dict[str, Any]) -> None:
+def _merge(node: JsonObject, update: JsonObject) -> None:
     """Objects merge member by member, lists are joined, everything else is replaced."""
     for key, value in update.items():
         known = node.get(key)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.engine.yaml.emit import to_json, to_text, to_yaml
-from commonplace.openapi.model import ApiDocument, Format, Tree
+from commonplace.openapi.model import ApiDocument, Format, SourceTree
 from commonplace.openapi.number_literals import NumberLiterals
 
 EDIT_LIMIT_BYTES = 4_000_000
@@ -44,7 +44,7 @@ def render_changed(source: ApiDocument, data: JsonObject, output: str | None = N
     return edit_yaml(source.text, source.data, data, source.numbers)
 
 
-def merge_number_literals(document: ApiDocument, *others: ApiDocument | Tree) -> ApiDocument:
+def merge_number_literals(document: ApiDocument, *others: ApiDocument | SourceTree) -> ApiDocument:
     """Return the document with the number literals of others whose parts were merged into it."""
     numbers = NumberLiterals()
     for source in (document, *others):

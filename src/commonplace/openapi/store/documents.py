@@ -26,7 +26,7 @@ from commonplace.openapi.errors import (
     SPEC_TOO_LARGE,
     SPEC_UNREADABLE,
 )
-from commonplace.openapi.model import ApiDocument, DocumentLimits, Spec, Tree
+from commonplace.openapi.model import ApiDocument, DocumentLimits, SourceTree, Spec
 from commonplace.openapi.store.access import Access
 from commonplace.openapi.store.cache import (
     CACHE_BYTES,
@@ -74,7 +74,7 @@ class DocumentStore:
             return self._load_file(spec.file)
         raise _missing_spec()
 
-    def load_tree(self, spec: Spec) -> Tree:
+    def load_tree(self, spec: Spec) -> SourceTree:
         """Parse text that need not be an API description, such as an overlay. Not cached."""
         if spec.content is not None:
             return parse_text(spec.content, limits=self.limits)
@@ -221,11 +221,11 @@ class DocumentStore:
         if Path(os.path.realpath(real)) != real:
             raise _not_found(shown)
 
-    def _external_loader(self, document: ApiDocument) -> Callable[[str], Tree]:
+    def _external_loader(self, document: ApiDocument) -> Callable[[str], SourceTree]:
         """Return a function that loads the files a document refers to, under the same rules."""
         count = 0
 
-        def load_external(where: str) -> Tree:
+        def load_external(where: str) -> SourceTree:
             nonlocal count
             count += 1
             if count > EXTERNAL_FILES:

@@ -11,7 +11,7 @@ from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.gc_control import gc_paused
 from commonplace.openapi.engine.yaml.process import stop_parsers
 from commonplace.openapi.errors import SPEC_TOO_DEEP
-from commonplace.openapi.model import ApiDocument, Spec, Tree
+from commonplace.openapi.model import ApiDocument, SourceTree, Spec
 from commonplace.openapi.store.documents import DocumentStore
 from commonplace.openapi.store.workers import Workers
 
@@ -36,7 +36,7 @@ class DocumentLoader:
         fetches = spec.url is not None
         return await self.run(caller, lambda: self._documents.load(spec), fetches=fetches)
 
-    async def load_tree(self, caller: AuthContext, spec: Spec) -> Tree:
+    async def load_tree(self, caller: AuthContext, spec: Spec) -> SourceTree:
         """Parse text that need not be an API description, such as an overlay."""
         spec = await self._with_content(caller, spec)
         fetches = spec.url is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.convert.dangling import tell_dangling
 from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
 from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
@@ -21,7 +21,7 @@ PATCH = {Family.V20: "2.0", Family.V30: "3.0.4", Family.V31: "3.1.1", Family.V32
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    document: dict[str, Any]
+    document: JsonObject
     issues: tuple[ConversionIssue, ...]
 
     @property
@@ -37,7 +37,7 @@ class Conversion:
 
 
 def convert(
-    document: dict[str, Any], source: Family, target: Family, version: str | None = None
+    document: JsonObject, source: Family, target: Family, version: str | None = None
 ) -> Conversion:
     """The document in the target version.
 
@@ -75,9 +75,7 @@ def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
             yield replace(issue, path="/webhooks") if kept else issue
 
 
-def _up(
-    document: dict[str, Any], reached: Family, issues: IssueLog, version: str
-) -> dict[str, Any]:
+def _up(document: JsonObject, reached: Family, issues: IssueLog, version: str) -> JsonObject:
     if reached is Family.V30:
         return SwaggerUp(document, issues).convert(version)
     return (
@@ -87,9 +85,7 @@ def _up(
     )
 
 
-def _down(
-    document: dict[str, Any], reached: Family, issues: IssueLog, version: str
-) -> dict[str, Any]:
+def _down(document: JsonObject, reached: Family, issues: IssueLog, version: str) -> JsonObject:
     if reached is Family.V20:
         return down_to_2_0(document, issues)
     return (

@@ -5,9 +5,9 @@ the source.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion
 from commonplace.openapi.engine.convert.issues import ConversionIssue
 from commonplace.openapi.engine.diff.compare import diff
@@ -24,7 +24,7 @@ _NOT_COMPARED = (
 
 
 def name_breaking_changes(
-    source: ApiDocument, data: dict[str, Any], conversion: Conversion, target: Family
+    source: ApiDocument, data: JsonObject, conversion: Conversion, target: Family
 ) -> Conversion:
     """Add an issue for each breaking change of a downward conversion that no issue names at its
     place.

@@ -5,11 +5,10 @@ over.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import SHAPE
@@ -18,7 +17,7 @@ from commonplace.openapi.engine.pointers import resolve_pointer
 _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 
 
-def tell_dangling(document: dict[str, Any], issues: IssueLog) -> None:
+def tell_dangling(document: JsonObject, issues: IssueLog) -> None:
     """A critical issue for each local reference that leads nowhere."""
     try:
         texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
@@ -29,7 +28,7 @@ def tell_dangling(document: dict[str, Any], issues: IssueLog) -> None:
         _Dangling(document, issues).rewrite(document, "document")
 
 
-def _leads(document: dict[str, Any], reference: str) -> bool:
+def _leads(document: JsonObject, reference: str) -> bool:
     try:
         resolve_pointer(document, reference)
     except LookupError:
@@ -40,7 +39,7 @@ def _leads(document: dict[str, Any], reference: str) -> bool:
 class _Dangling(Rewriter):
     """Looks only where references are references, not data."""
 
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
@@ -49,15 +48,15 @@ class _Dangling(Rewriter):
             if kind != "schema":
                 self._entering[kind] = self._look_at
 
-    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_schema(self, node: JsonObject) -> JsonObject:
         self._resources += "$id" in node
         return self._look_at(node)
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         self._resources -= "$id" in node
         return node
 
-    def _look_at(self, node: dict[str, Json]) -> dict[str, Json]:
+    def _look_at(self, node: JsonObject) -> JsonObject:
         reference = node.get("$ref")
         if (
             isinstance(reference, str)

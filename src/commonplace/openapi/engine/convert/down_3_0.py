@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
 from urllib.parse import urlsplit
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
@@ -40,16 +39,16 @@ _OPERATION_FIELDS = (
 class SwaggerDown:
     """One conversion of a 3.0 document."""
 
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         self.source = document
         self.issues = issues
         self.components = require_object(document.get("components"), "/components")
         self.values = ValueDown(document, issues)
         self.security = SecurityDown(self.components, self._resolved, issues)
 
-    def convert(self) -> dict[str, Any]:
+    def convert(self) -> JsonObject:
         source = self.source
-        result: dict[str, Any] = {"swagger": "2.0", "info": self._info()}
+        result: JsonObject = {"swagger": "2.0", "info": self._info()}
         result.update(self._server(source.get("servers"), ["servers"]))
         definitions = self.security.definitions()
         paths = source.get("paths")
@@ -69,12 +68,12 @@ class SwaggerDown:
                 self.issues.critical("/x-webhooks", "2.0 has no webhooks; they were dropped.")
         return dict(self._with_old_references(result))
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> JsonObject:
         info = self.source.get("info")
         return dict(info) if isinstance(info, dict) else {"title": "", "version": ""}
 
     # Servers
-    def _server(self, servers: Json, at: list[str]) -> dict[str, Any]:
+    def _server(self, servers: Json, at: list[str]) -> JsonObject:
         if not isinstance(servers, list) or not servers:
             return {}
         urls = []
@@ -92,7 +91,7 @@ class SwaggerDown:
                 pointer_of(at), "2.0 cannot describe a server; its description was dropped."
             )
         parts = urlsplit(urls[0])
-        result: dict[str, Any] = {}
+        result: JsonObject = {}
         if parts.netloc and _HOST.fullmatch(parts.netloc):
             result["host"] = parts.netloc
         elif parts.netloc:
@@ -118,7 +117,7 @@ class SwaggerDown:
         return result
 
     # References
-    def _with_old_references(self, node: Json) -> Any:
+    def _with_old_references(self, node: Json) -> Json:
         if isinstance(node, dict):
             reference = node.get("$ref")
             if isinstance(reference, str):
@@ -129,7 +128,7 @@ class SwaggerDown:
             return [self._with_old_references(value) for value in node]
         return node
 
-    def _resolved(self, node: Json) -> dict[str, Any]:
+    def _resolved(self, node: Json) -> JsonObject:
         for _ in range(20):
             if not isinstance(node, dict):
                 return {}
@@ -143,15 +142,15 @@ class SwaggerDown:
                 return {}
         return {}
 
-    def _schema(self, schema: Json, at: list[str]) -> Any:
+    def _schema(self, schema: Json, at: list[str]) -> Json:
         return SchemaDown(self.issues, list(at)).rewrite(schema, "schema")
 
     # Components
-    def _components(self, definitions: dict[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _components(self, definitions: JsonObject) -> JsonObject:
+        result: JsonObject = {}
         components = self.components
 
-        def section(name: str) -> dict[str, Any]:
+        def section(name: str) -> JsonObject:
             value = components.get(name)
             return value if isinstance(value, dict) else {}
 
@@ -190,8 +189,8 @@ class SwaggerDown:
         return result
 
     # Paths
-    def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _path_item(self, item: JsonObject, at: list[str]) -> JsonObject:
+        result: JsonObject = {}
         for key, value in item.items():
             if key == "parameters" and isinstance(value, list):
                 parameters = self._parameters(value, [*at, "parameters"])
@@ -217,7 +216,7 @@ class SwaggerDown:
                 result[key] = value
         return result
 
-    def _parameters(self, parameters: Json, at: list[str]) -> list[Any]:
+    def _parameters(self, parameters: Json, at: list[str]) -> JsonArray:
         parameters = require_list(parameters, pointer_of(at))
         converted = [
             self._parameter(one, [*at, str(index)]) for index, one in enumerate(parameters)
@@ -225,8 +224,8 @@ class SwaggerDown:
         kept = [one for one in converted if one is not None]
         return [one for index, one in enumerate(kept) if one not in kept[:index]]
 
-    def _operation(self, operation: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        result: dict[str, Any] = {
+    def _operation(self, operation: JsonObject, at: list[str]) -> JsonObject:
+        result: JsonObject = {
             key: operation[key]
             for key in _OPERATION_FIELDS
             if key in operation and key != "security"
@@ -244,7 +243,7 @@ class SwaggerDown:
             result["parameters"] = parameters
         produces: list[str] = []
         fewest = sys.maxsize
-        responses: dict[str, Any] = {}
+        responses: JsonObject = {}
         source = operation.get("responses")
         source = source if isinstance(source, dict) else {}
         for code, response in source.items():
@@ -288,7 +287,7 @@ class SwaggerDown:
             )
         return result
 
-    def _status(self, code: str, responses: dict[str, Any], at: list[str]) -> str | None:
+    def _status(self, code: str, responses: JsonObject, at: list[str]) -> str | None:
         if code == "default" or re.fullmatch(r"\d{3}", code):
             return code
         if not code:
@@ -304,7 +303,7 @@ class SwaggerDown:
         )
         return None
 
-    def _parameter(self, parameter: Json, at: list[str]) -> dict[str, Any] | None:
+    def _parameter(self, parameter: Json, at: list[str]) -> JsonObject | None:
         resolved = self._resolved(parameter)
         place = resolved.get("in")
         if place not in ("path", "query", "header"):
@@ -315,7 +314,7 @@ class SwaggerDown:
             return None
         if isinstance(parameter, dict) and isinstance(parameter.get("$ref"), str):
             return {"$ref": parameter["$ref"]}
-        result: dict[str, Any] = {
+        result: JsonObject = {
             key: value
             for key, value in resolved.items()
             if key in ("name", "in", "description") or key.startswith("x-")
@@ -346,7 +345,7 @@ class SwaggerDown:
         self._keep_example(result, resolved, at)
         return result
 
-    def _keep_example(self, result: dict[str, Any], source: dict[str, Any], at: list[str]) -> None:
+    def _keep_example(self, result: JsonObject, source: JsonObject, at: list[str]) -> None:
         """2.0 has examples of responses only; one of a parameter or header is kept the way other
         tools do.
         """
@@ -370,7 +369,7 @@ class SwaggerDown:
                 )
                 result["x-example"] = example
 
-    def _collection(self, parameter: dict[str, Any], place: str, at: list[str]) -> str:
+    def _collection(self, parameter: JsonObject, place: str, at: list[str]) -> str:
         style = parameter.get("style") or ("form" if place == "query" else "simple")
         explode = parameter.get("explode", style == "form")
         if style == "form" and explode and place == "query":
@@ -382,9 +381,7 @@ class SwaggerDown:
         return _COLLECTIONS.get(str(style), "csv")
 
     # Bodies
-    def _request_body(
-        self, body: dict[str, Any], at: list[str]
-    ) -> tuple[list[str], list[dict[str, Any]]]:
+    def _request_body(self, body: JsonObject, at: list[str]) -> tuple[list[str], list[JsonObject]]:
         content = body.get("content")
         content = (
             {kind: media for kind, media in content.items() if isinstance(media, dict)}
@@ -430,7 +427,7 @@ class SwaggerDown:
         if _is_binary(schema):
             schema = {"type": "string", "format": "binary"}
         name = body.get("x-body-name")
-        parameter: dict[str, Any] = {
+        parameter: JsonObject = {
             "name": name if isinstance(name, str) and name else "body",
             "in": "body",
         }
@@ -460,7 +457,7 @@ class SwaggerDown:
         self._tell_extensions(content, at)
         return kinds, [parameter]
 
-    def _tell_extensions(self, content: dict[str, Any], at: list[str]) -> None:
+    def _tell_extensions(self, content: JsonObject, at: list[str]) -> None:
         for kind, media in content.items():
             for key in (key for key in media if key.startswith("x-")):
                 self.issues.info(
@@ -468,7 +465,7 @@ class SwaggerDown:
                     "2.0 has no media types to extend; this was dropped.",
                 )
 
-    def _tell_form(self, body: dict[str, Any], schema: dict[str, Any], at: list[str]) -> None:
+    def _tell_form(self, body: JsonObject, schema: JsonObject, at: list[str]) -> None:
         """A form of 2.0 is its fields. What is said of the whole has no place there."""
         lost = [
             key
@@ -496,9 +493,7 @@ class SwaggerDown:
             {kind: media for kind, media in content.items() if isinstance(media, dict)}, at
         )
 
-    def _form(
-        self, schema: dict[str, Any], media: dict[str, Any], at: list[str]
-    ) -> list[dict[str, Any]]:
+    def _form(self, schema: JsonObject, media: JsonObject, at: list[str]) -> list[JsonObject]:
         parameters = []
         required = schema.get("required") or []
         encoding = media.get("encoding") or {}
@@ -514,7 +509,7 @@ class SwaggerDown:
                     self.issues.warning(
                         told, f"2.0 cannot say the {keyword} of a part; it was dropped."
                     )
-            parameter: dict[str, Any] = {"name": name, "in": "formData"}
+            parameter: JsonObject = {"name": name, "in": "formData"}
             flat = self.values.flatten(part, pointer_of(where))
             if "description" in flat:
                 parameter["description"] = flat["description"]
@@ -545,10 +540,8 @@ class SwaggerDown:
             parameters.append(parameter)
         return parameters
 
-    def _response(
-        self, response: dict[str, Any], at: list[str]
-    ) -> tuple[dict[str, Any], list[str]]:
-        result: dict[str, Any] = {"description": response.get("description", "")}
+    def _response(self, response: JsonObject, at: list[str]) -> tuple[JsonObject, list[str]]:
+        result: JsonObject = {"description": response.get("description", "")}
         content = response.get("content")
         content = (
             {kind: media for kind, media in content.items() if isinstance(media, dict)}
@@ -593,7 +586,7 @@ class SwaggerDown:
         result.update({key: value for key, value in response.items() if key.startswith("x-")})
         return result, list(content)
 
-    def _examples(self, media: dict[str, Any], at: list[str]) -> list[Any]:
+    def _examples(self, media: JsonObject, at: list[str]) -> JsonArray:
         if "example" in media:
             return [self._literal(media["example"])]
         examples = media.get("examples")
@@ -626,9 +619,9 @@ class SwaggerDown:
             else found
         )
 
-    def _header(self, header: Json, at: list[str]) -> dict[str, Any]:
+    def _header(self, header: Json, at: list[str]) -> JsonObject:
         resolved = self._resolved(header)
-        result: dict[str, Any] = {
+        result: JsonObject = {
             key: value
             for key, value in resolved.items()
             if key == "description" or key.startswith("x-")
@@ -663,7 +656,7 @@ def _is_binary(schema: Json) -> bool:
     )
 
 
-def _expanded(server: dict[str, Any]) -> str:
+def _expanded(server: JsonObject) -> str:
     url = str(server["url"])
     variables = server.get("variables")
     for name, variable in variables.items() if isinstance(variables, dict) else ():
@@ -673,7 +666,7 @@ def _expanded(server: dict[str, Any]) -> str:
     return url
 
 
-def down_to_2_0(document: dict[str, Any], issues: IssueLog) -> dict[str, Any]:
+def down_to_2_0(document: JsonObject, issues: IssueLog) -> JsonObject:
     return SwaggerDown(
         with_lasting_references(document, issues, Family.V30, Family.V20), issues
     ).convert()

@@ -4,9 +4,7 @@ that 3.0 does not have.
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.places import with_lasting_references
@@ -36,7 +34,7 @@ _ANNOTATIONS = frozenset(
 class DownTo30(Rewriter):
     booleans_stay = frozenset(("additionalProperties",))
 
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.issues = issues
         self.mutual_tls = _mutual_tls(document)
@@ -44,7 +42,7 @@ class DownTo30(Rewriter):
     def on_boolean_schema(self, node: bool) -> Json:
         return {} if node else {"not": {}}
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         result = dict(node)
         if "$ref" in result:
             result = self._reference(result)
@@ -97,7 +95,7 @@ class DownTo30(Rewriter):
             del result[key]
         return node if result == node else result
 
-    def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _reference(self, schema: JsonObject) -> JsonObject:
         reference = schema["$ref"]
         if (
             isinstance(reference, str)
@@ -123,7 +121,7 @@ class DownTo30(Rewriter):
         parts = rest.get("allOf")
         return {**rest, "allOf": [{"$ref": reference}, *(parts if isinstance(parts, list) else [])]}
 
-    def _constants(self, schema: dict[str, Any]) -> None:
+    def _constants(self, schema: JsonObject) -> None:
         if "const" in schema:
             value = schema.pop("const")
             schema["enum"] = [value]
@@ -139,7 +137,7 @@ class DownTo30(Rewriter):
                     f"dropped.",
                 )
 
-    def _bounds(self, schema: dict[str, Any]) -> None:
+    def _bounds(self, schema: JsonObject) -> None:
         for exclusive, bound, tighter in (
             ("exclusiveMinimum", "minimum", max),
             ("exclusiveMaximum", "maximum", min),
@@ -157,7 +155,7 @@ class DownTo30(Rewriter):
                     schema[bound] = limit
                     schema[exclusive] = True
 
-    def _content(self, schema: dict[str, Any]) -> None:
+    def _content(self, schema: JsonObject) -> None:
         encoding, media_type = schema.get("contentEncoding"), schema.get("contentMediaType")
         if encoding == "base64" and "format" not in schema:
             del schema["contentEncoding"]
@@ -171,9 +169,9 @@ class DownTo30(Rewriter):
             del schema["contentMediaType"]
             schema["format"] = "binary"
 
-    def _conditions(self, schema: dict[str, Any]) -> None:
+    def _conditions(self, schema: JsonObject) -> None:
         """`if`/`then`/`else` and dependencies, said with `not` and `anyOf`."""
-        extra: list[dict[str, Any]] = []
+        extra: list[JsonObject] = []
         condition = schema.pop("if", None)
         then, otherwise = schema.pop("then", None), schema.pop("else", None)
         if isinstance(condition, dict):
@@ -197,7 +195,7 @@ class DownTo30(Rewriter):
             parts = schema.get("allOf")
             schema["allOf"] = [*(parts if isinstance(parts, list) else []), *extra]
 
-    def _arrays(self, schema: dict[str, Any]) -> None:
+    def _arrays(self, schema: JsonObject) -> None:
         prefix = schema.pop("prefixItems", None)
         if not isinstance(prefix, list):
             return
@@ -220,7 +218,7 @@ class DownTo30(Rewriter):
         distinct = [form for index, form in enumerate(forms) if form not in forms[:index]]
         schema["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
-    def _null_branches(self, schema: dict[str, Any]) -> None:
+    def _null_branches(self, schema: JsonObject) -> None:
         """A choice between something and null is `nullable`."""
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
@@ -251,7 +249,7 @@ class DownTo30(Rewriter):
                 schema["allOf"] = [*(parts if isinstance(parts, list) else []), only]
             schema["nullable"] = True
 
-    def _patterns(self, schema: dict[str, Any], forms: list[Any]) -> None:
+    def _patterns(self, schema: JsonObject, forms: JsonArray) -> None:
         self.issues.warning(
             self.pointer("patternProperties"),
             "3.0 cannot name members by pattern; every other member may have these forms.",
@@ -265,7 +263,7 @@ class DownTo30(Rewriter):
         schema["additionalProperties"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
     # Objects around schemas
-    def on_license(self, node: dict[str, Any]) -> Json:
+    def on_license(self, node: JsonObject) -> Json:
         identifier = node.get("identifier")
         if identifier is None:
             return node
@@ -277,7 +275,7 @@ class DownTo30(Rewriter):
         result.setdefault("url", f"https://spdx.org/licenses/{identifier}.html")
         return result
 
-    def on_info(self, node: dict[str, Any]) -> Json:
+    def on_info(self, node: JsonObject) -> Json:
         if "summary" not in node:
             return node
         self.issues.info(
@@ -285,7 +283,7 @@ class DownTo30(Rewriter):
         )
         return {("x-summary" if key == "summary" else key): value for key, value in node.items()}
 
-    def on_operation(self, node: dict[str, Any]) -> Json:
+    def on_operation(self, node: JsonObject) -> Json:
         responses = node.get("responses")
         if isinstance(responses, dict) and any(not key.startswith("x-") for key in responses):
             return node
@@ -293,7 +291,7 @@ class DownTo30(Rewriter):
         kept = require_object(responses, self.pointer("responses"))
         return {**node, "responses": {**kept, "default": {"description": ""}}}
 
-    def _plain_reference(self, node: dict[str, Any]) -> dict[str, Any]:
+    def _plain_reference(self, node: JsonObject) -> JsonObject:
         if "$ref" in node and len(node) > 1:
             self.issues.info(
                 self.pointer(), "3.0 ignores what stands beside a reference, so it was dropped."
@@ -301,10 +299,10 @@ class DownTo30(Rewriter):
             return {"$ref": node["$ref"]}
         return node
 
-    def on_response(self, node: dict[str, Any]) -> Json:
+    def on_response(self, node: JsonObject) -> Json:
         return self._plain_reference(node)
 
-    def on_parameter(self, node: dict[str, Any]) -> Json:
+    def on_parameter(self, node: JsonObject) -> Json:
         node = self._plain_reference(node)
         return (
             {**node, "required": True}
@@ -312,16 +310,16 @@ class DownTo30(Rewriter):
             else node
         )
 
-    def on_header(self, node: dict[str, Any]) -> Json:
+    def on_header(self, node: JsonObject) -> Json:
         return self._plain_reference(node)
 
-    def on_request_body(self, node: dict[str, Any]) -> Json:
+    def on_request_body(self, node: JsonObject) -> Json:
         return self._plain_reference(node)
 
-    def on_example(self, node: dict[str, Any]) -> Json:
+    def on_example(self, node: JsonObject) -> Json:
         return self._plain_reference(node)
 
-    def on_link(self, node: dict[str, Any]) -> Json:
+    def on_link(self, node: JsonObject) -> Json:
         node = self._plain_reference(node)
         operation = node.get("operationRef")
         if isinstance(operation, str) and operation.startswith("#/webhooks/"):
@@ -333,7 +331,7 @@ class DownTo30(Rewriter):
             )
         return node
 
-    def on_security_scheme(self, node: dict[str, Any]) -> Json:
+    def on_security_scheme(self, node: JsonObject) -> Json:
         if self.at[-1] not in self.mutual_tls:
             return self._plain_reference(node)
         self.issues.critical(
@@ -343,16 +341,16 @@ class DownTo30(Rewriter):
         )
         return DROP
 
-    def on_requirement(self, node: dict[str, Any]) -> Json:
+    def on_requirement(self, node: JsonObject) -> Json:
         kept = {name: scopes for name, scopes in node.items() if name not in self.mutual_tls}
         return node if len(kept) == len(node) else kept
 
-    def on_components(self, node: dict[str, Any]) -> Json:
+    def on_components(self, node: JsonObject) -> Json:
         if "pathItems" not in node:
             return node
         return {key: value for key, value in node.items() if key != "pathItems"}
 
-    def on_document(self, node: dict[str, Any]) -> Json:
+    def on_document(self, node: JsonObject) -> Json:
         result = {
             key: value
             for key, value in node.items()
@@ -377,7 +375,7 @@ def _is_null(branch: Json) -> bool:
     )
 
 
-def _mutual_tls(document: dict[str, Any]) -> set[str]:
+def _mutual_tls(document: JsonObject) -> set[str]:
     """The names of mutual TLS, given directly or by reference to another name."""
     components = require_object(document.get("components"), "/components")
     schemes = require_object(components.get("securitySchemes"), "/components/securitySchemes")
@@ -398,7 +396,7 @@ def _mutual_tls(document: dict[str, Any]) -> set[str]:
         found |= more
 
 
-def down_to_3_0(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
+def down_to_3_0(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     document = replace_anchors(
         document,
         lambda where: issues.warning(

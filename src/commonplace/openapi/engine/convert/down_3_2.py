@@ -4,9 +4,7 @@ lost.
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
@@ -29,12 +27,12 @@ _FLOWS = frozenset(("implicit", "password", "clientCredentials", "authorizationC
 
 
 class DownTo31(Rewriter):
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
 
-    def _only(self, kind: str, node: dict[str, Any]) -> dict[str, Any]:
+    def _only(self, kind: str, node: JsonObject) -> JsonObject:
         """The node without fields that 3.1 does not know. Words are kept as extensions."""
         known = _FIELDS[kind]
         lost = [key for key in node if key not in known and not key.startswith("x-")]
@@ -51,19 +49,19 @@ class DownTo31(Rewriter):
                 self.issues.warning(self.pointer(key), f"`{key}` is new in 3.2 and was dropped.")
         return result
 
-    def on_tag(self, node: dict[str, Any]) -> Json:
+    def on_tag(self, node: JsonObject) -> Json:
         return self._only("tag", node)
 
-    def on_server(self, node: dict[str, Any]) -> Json:
+    def on_server(self, node: JsonObject) -> Json:
         return self._only("server", node)
 
-    def on_discriminator(self, node: dict[str, Any]) -> Json:
+    def on_discriminator(self, node: JsonObject) -> Json:
         return self._only("discriminator", node)
 
-    def on_encoding(self, node: dict[str, Any]) -> Json:
+    def on_encoding(self, node: JsonObject) -> Json:
         return self._only("encoding", node)
 
-    def enter_media_type(self, node: dict[str, Any]) -> dict[str, Any]:
+    def enter_media_type(self, node: JsonObject) -> JsonObject:
         """What references to media types lead to stands here already; one that leads nowhere has
         no form in 3.1.
         """
@@ -75,7 +73,7 @@ class DownTo31(Rewriter):
         )
         return {}
 
-    def on_media_type(self, node: dict[str, Any]) -> Json:
+    def on_media_type(self, node: JsonObject) -> Json:
         item = node.get("itemSchema")
         result = {key: value for key, value in node.items() if key != "itemSchema"}
         if item is not None:
@@ -94,7 +92,7 @@ class DownTo31(Rewriter):
             result = node
         return self._only("media_type", result)
 
-    def on_example(self, node: dict[str, Any]) -> Json:
+    def on_example(self, node: JsonObject) -> Json:
         if not node.keys() & {"dataValue", "serializedValue"}:
             return node
         result = {
@@ -112,7 +110,7 @@ class DownTo31(Rewriter):
             result["value"] = node["serializedValue"]
         return result
 
-    def on_response(self, node: dict[str, Any]) -> Json:
+    def on_response(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return node
         result = self._only("response", node)
@@ -120,7 +118,7 @@ class DownTo31(Rewriter):
             result = {"description": node.get("summary", ""), **result}
         return result
 
-    def on_xml(self, node: dict[str, Any]) -> Json:
+    def on_xml(self, node: JsonObject) -> Json:
         kind = node.get("nodeType")
         if kind is None:
             return node
@@ -136,7 +134,7 @@ class DownTo31(Rewriter):
             )
         return result
 
-    def on_security_scheme(self, node: dict[str, Any]) -> Json:
+    def on_security_scheme(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return node
         flows = node.get("flows")
@@ -154,7 +152,7 @@ class DownTo31(Rewriter):
                 }
         return self._only("security_scheme", node)
 
-    def on_parameter(self, node: dict[str, Any]) -> Json:
+    def on_parameter(self, node: JsonObject) -> Json:
         if "$ref" in node:
             target = node
             for _ in range(10):
@@ -200,7 +198,7 @@ class DownTo31(Rewriter):
 
     on_header = on_parameter
 
-    def on_path_item(self, node: dict[str, Any]) -> Json:
+    def on_path_item(self, node: JsonObject) -> Json:
         lost = [key for key in ("query", "additionalOperations") if key in node]
         if not lost:
             return node
@@ -211,12 +209,12 @@ class DownTo31(Rewriter):
             )
         return {(f"x-{key}" if key in lost else key): value for key, value in node.items()}
 
-    def on_components(self, node: dict[str, Any]) -> Json:
+    def on_components(self, node: JsonObject) -> Json:
         if "mediaTypes" not in node:
             return node
         return {key: value for key, value in node.items() if key != "mediaTypes"}
 
-    def on_document(self, node: dict[str, Any]) -> Json:
+    def on_document(self, node: JsonObject) -> Json:
         result = {key: value for key, value in node.items() if key != "$self"}
         if "$self" in node:
             self.issues.info("/$self", "`$self` is new in 3.2; it is kept as `x-self`.")
@@ -229,7 +227,7 @@ class DownTo31(Rewriter):
         return result
 
 
-def down_to_3_1(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
+def down_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     document = with_lasting_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:

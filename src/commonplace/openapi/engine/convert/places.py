@@ -9,12 +9,12 @@ So the steps themselves meet references to components only.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE
@@ -90,8 +90,8 @@ class _Target(NamedTuple):
 
 
 def with_lasting_references(
-    document: dict[str, Any], issues: IssueLog, source: Family, target: Family
-) -> dict[str, Any]:
+    document: JsonObject, issues: IssueLog, source: Family, target: Family
+) -> JsonObject:
     """The document with references only to places that are still there after the step from one
     version to its neighbour.
     """
@@ -105,7 +105,7 @@ def with_lasting_references(
     return places.with_components(places.rewrite(document, "document"))
 
 
-def _has_inner_references(document: dict[str, Any]) -> bool:
+def _has_inner_references(document: JsonObject) -> bool:
     try:
         return _INNER.search(orjson.dumps(document)) is not None
     except TypeError:
@@ -114,7 +114,7 @@ def _has_inner_references(document: dict[str, Any]) -> bool:
 
 class _Places(Rewriter):
     def __init__(
-        self, document: dict[str, Any], issues: IssueLog, source: Family, target: Family
+        self, document: JsonObject, issues: IssueLog, source: Family, target: Family
     ) -> None:
         super().__init__()
         self.document = document
@@ -124,7 +124,7 @@ class _Places(Rewriter):
         self.kept = _KEPT[source, target]
         self.root = ("definitions",) if source is Family.V20 else ("components", "schemas")
         self.names: dict[Route, str] = {}
-        self.made: dict[str, Json] = {}
+        self.made: JsonObject = {}
         self._values: dict[Route, Json] = {}
         self._targets: dict[str, _Target | None] = {}
         self._taken = set(self._section(document))
@@ -135,25 +135,25 @@ class _Places(Rewriter):
             self._entering[kind] = lambda node, kind=kind: self._enter(node, kind)  # type: ignore[misc]
             self._hooks[kind] = self._leave
 
-    def _section(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _section(self, document: JsonObject) -> JsonObject:
         node: Json = document
         for token in self.root:
             node = node.get(token) if isinstance(node, dict) else None
         return node if isinstance(node, dict) else {}
 
     # Schemas become components
-    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_schema(self, node: JsonObject) -> JsonObject:
         self._resources += self._is_resource(node)
         return node
 
-    def _is_resource(self, node: dict[str, Json]) -> bool:
+    def _is_resource(self, node: JsonObject) -> bool:
         """Whether pointers inside start here.
 
         On the way to 3.0 they have already been written from the document's root.
         """
         return self.source is Family.V32 and isinstance(node.get("$id"), str)
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         reference = node.get("$ref")
         if isinstance(reference, str):
             new = self._component(reference)
@@ -165,7 +165,7 @@ class _Places(Rewriter):
         self.made[name] = node
         return {"$ref": self._reference_to(name)}
 
-    def on_discriminator(self, node: dict[str, Json]) -> Json:
+    def on_discriminator(self, node: JsonObject) -> Json:
         mapping = node.get("mapping")
         if not isinstance(mapping, dict):
             return node
@@ -215,7 +215,7 @@ class _Places(Rewriter):
         self._taken.add(name)
         return name
 
-    def with_components(self, document: dict[str, Any]) -> dict[str, Any]:
+    def with_components(self, document: JsonObject) -> JsonObject:
         while waiting := [route for route, name in self.names.items() if name not in self.made]:
             for route in waiting:
                 self._copy(route, self.names[route])
@@ -249,7 +249,7 @@ class _Places(Rewriter):
         self.at = []
 
     # Other objects stand where they are referred to
-    def _enter(self, node: dict[str, Any], kind: str) -> dict[str, Any]:
+    def _enter(self, node: JsonObject, kind: str) -> JsonObject:
         copied: list[str] = []
         self._copied.append(copied)
         while isinstance(node.get("$ref"), str):
@@ -284,11 +284,11 @@ class _Places(Rewriter):
             }
         return node
 
-    def _leave(self, node: dict[str, Any]) -> Json:
+    def _leave(self, node: JsonObject) -> Json:
         self._copied.pop()
         return node
 
-    def on_document(self, node: dict[str, Any]) -> Json:
+    def on_document(self, node: JsonObject) -> Json:
         hooks = node.get("x-webhooks")
         if self.target is not Family.V31 or not isinstance(hooks, dict):
             return node
@@ -303,7 +303,7 @@ class _Places(Rewriter):
         return self._targets[reference]
 
 
-def _is_plain(schema: dict[str, Json]) -> bool:
+def _is_plain(schema: JsonObject) -> bool:
     """Without schemas inside.
 
     A reference would hide from the steps what they look for: null, a binary string, a file.
@@ -318,7 +318,7 @@ def _is_plain(schema: dict[str, Json]) -> bool:
     )
 
 
-def _follow(document: dict[str, Any], reference: str, kept: frozenset[Edge]) -> _Target | None:
+def _follow(document: JsonObject, reference: str, kept: frozenset[Edge]) -> _Target | None:
     """Where a pointer leads, and whether every field on its way is kept."""
     node: Json = document
     kind, members = "document", ""  # of the node: its kind, or the kind of its members

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import resolve_pointer
 
 _SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
-_TIGHTER: dict[str, Callable[[Any, Any], Any]] = {
+_TIGHTER: dict[str, Callable[[Json, Json], Json]] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
 }
@@ -41,7 +40,7 @@ class SchemaDown(Rewriter):
         self.issues = issues
         self.at = at
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return {"$ref": node["$ref"]} if len(node) > 1 else node
         result = dict(node)
@@ -102,9 +101,9 @@ class SchemaDown(Rewriter):
         return node if result == node else result
 
 
-def each_once(values: list[Any]) -> list[Any]:
+def each_once(values: JsonArray) -> JsonArray:
     """2.0 wants the values of an enum to differ."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for value in values:
         found.setdefault(json.dumps(value, sort_keys=True), value)
     return list(found.values())
@@ -118,7 +117,7 @@ def old_reference(reference: str) -> str:
     return reference
 
 
-def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
+def _with_old_mapping(discriminator: JsonObject) -> JsonObject:
     mapping = discriminator.get("mapping")
     if not isinstance(mapping, dict):
         return discriminator
@@ -133,11 +132,11 @@ def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
 class ValueDown:
     """Schemas as the flat keywords of 2.0 parameters and headers."""
 
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         self.document = document
         self.issues = issues
 
-    def flatten(self, schema: Json, at: str, depth: int = 0) -> dict[str, Any]:
+    def flatten(self, schema: Json, at: str, depth: int = 0) -> JsonObject:
         """The schema with references and single compositions followed."""
         if not isinstance(schema, dict) or depth > 20:
             return {}
@@ -174,7 +173,7 @@ class ValueDown:
                     result["items"] = next((kind["items"] for kind in kinds if "items" in kind), {})
         return result
 
-    def _merge(self, schema: dict[str, Any], part: dict[str, Any], at: str) -> None:
+    def _merge(self, schema: JsonObject, part: JsonObject, at: str) -> None:
         part = dict(part)
         for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
             one, other = schema.get(bound), part.get(bound)
@@ -185,7 +184,7 @@ class ValueDown:
         for key, value in part.items():
             schema[key] = self._both(key, schema[key], value, at) if key in schema else value
 
-    def _both(self, key: str, one: Any, other: Any, at: str) -> Any:
+    def _both(self, key: str, one: Json, other: Json, at: str) -> Json:
         """What two parts of an `allOf` demand together; where one keyword cannot say it, the
         first is kept and an issue made.
         """
@@ -232,7 +231,7 @@ class ValueDown:
         )
         return one
 
-    def _kind_of(self, flat: dict[str, Any], at: str) -> str:
+    def _kind_of(self, flat: JsonObject, at: str) -> str:
         """The type of a value that is described by its enum alone.
 
         Values of several types are all given as the text they are sent as.
@@ -252,12 +251,12 @@ class ValueDown:
 
     def value(
         self, schema: Json, at: str, *, file: bool = False, collection: str | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         flat = self.flatten(schema, at)
         kind = flat.get("type")
         if file and kind == "string" and flat.get("format") == "binary":
             return {"type": "file"}
-        result: dict[str, Any] = {}
+        result: JsonObject = {}
         if kind not in ("string", "number", "integer", "boolean", "array"):
             if kind == "object" or "properties" in flat:
                 self.issues.warning(
@@ -288,11 +287,11 @@ class ValueDown:
         return result
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Json) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_KINDS: dict[str, Callable[[Any], bool]] = {
+_KINDS: dict[str, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),

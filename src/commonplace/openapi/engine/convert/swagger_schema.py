@@ -5,9 +5,8 @@ schemas.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30, VALUE_KEYWORDS
 from commonplace.openapi.engine.document.rewriter import Rewriter
@@ -26,7 +25,7 @@ class SchemaUp(Rewriter):
     def on_boolean_schema(self, node: bool) -> Json:
         return {} if node else {"not": {}}
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return node if len(node) == 1 else {"$ref": node["$ref"]}
         result = dict(node)
@@ -67,7 +66,7 @@ class Restored(Rewriter):
         super().__init__()
         self.issues = issues
 
-    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_schema(self, node: JsonObject) -> JsonObject:
         node = self._renamed(
             node, ("oneOf", "anyOf", "not", "discriminator", "writeOnly", "deprecated")
         )
@@ -80,7 +79,7 @@ class Restored(Rewriter):
             "discriminator": {"propertyName": node["discriminator"], "mapping": mapping},
         }
 
-    def enter_parameter(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_parameter(self, node: JsonObject) -> JsonObject:
         return self._renamed(
             node,
             ("deprecated", "example")
@@ -88,13 +87,13 @@ class Restored(Rewriter):
             else ("deprecated",),
         )
 
-    def enter_header(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_header(self, node: JsonObject) -> JsonObject:
         return self._renamed(node, ("required", "deprecated", "example"))
 
-    def enter_path_item(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_path_item(self, node: JsonObject) -> JsonObject:
         return self._renamed(node, ("summary", "description"))
 
-    def _renamed(self, node: dict[str, Json], keywords: tuple[str, ...]) -> dict[str, Json]:
+    def _renamed(self, node: JsonObject, keywords: tuple[str, ...]) -> JsonObject:
         found = [
             one
             for one in keywords
@@ -135,7 +134,7 @@ _FORMS: dict[str, Callable[[Json], bool]] = {
 }
 
 
-def split_types(schema: dict[str, Any]) -> None:
+def split_types(schema: JsonObject) -> None:
     """A list of types as 3.0 says it: `nullable` for null, `anyOf` for several.
 
     Changes the (already copied) schema.
@@ -158,7 +157,7 @@ def split_types(schema: dict[str, Any]) -> None:
         return
     del schema["type"]
     if real:
-        branches: list[dict[str, Any]] = [
+        branches: list[JsonObject] = [
             {"type": one, **({"items": schema.get("items", {})} if one == "array" else {})}
             for one in real
         ]
@@ -174,7 +173,7 @@ def split_types(schema: dict[str, Any]) -> None:
             schema["anyOf"] = branches
 
 
-def value_schema(source: dict[str, Any], issues: IssueLog, at: list[str]) -> dict[str, Any]:
+def value_schema(source: JsonObject, issues: IssueLog, at: list[str]) -> JsonObject:
     """The schema of a 2.0 parameter, header or items object."""
     schema = {key: value for key, value in source.items() if key in VALUE_KEYWORDS}
     items = schema.get("items")

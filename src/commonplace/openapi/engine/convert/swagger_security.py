@@ -6,9 +6,8 @@ What 2.0 has no word for it keeps as extensions, and they come back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.require import require_object
@@ -27,8 +26,8 @@ class SecurityDown:
 
     def __init__(
         self,
-        components: dict[str, Any],
-        resolved: Callable[[Json], dict[str, Any]],
+        components: JsonObject,
+        resolved: Callable[[Json], JsonObject],
         issues: IssueLog,
     ) -> None:
         self.components = components
@@ -36,8 +35,8 @@ class SecurityDown:
         self.issues = issues
         self.schemes: dict[str, list[str]] = {}
 
-    def definitions(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def definitions(self) -> JsonObject:
+        found: JsonObject = {}
         schemes = self.components.get("securitySchemes")
         for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
             at = ["components", "securitySchemes", name]
@@ -46,7 +45,7 @@ class SecurityDown:
             found.update(definitions)
         return found
 
-    def _scheme(self, name: str, scheme: dict[str, Any], at: list[str]) -> dict[str, Any]:
+    def _scheme(self, name: str, scheme: JsonObject, at: list[str]) -> JsonObject:
         rest = {
             key: value
             for key, value in scheme.items()
@@ -93,9 +92,7 @@ class SecurityDown:
         )
         return {}
 
-    def _oauth(
-        self, name: str, scheme: dict[str, Any], rest: dict[str, Any], at: list[str]
-    ) -> dict[str, Any]:
+    def _oauth(self, name: str, scheme: JsonObject, rest: JsonObject, at: list[str]) -> JsonObject:
         flows = {
             key: flow
             for key, flow in require_object(scheme.get("flows"), pointer_of([*at, "flows"])).items()
@@ -136,13 +133,13 @@ class SecurityDown:
             name, number = f"{plain}{number}", number + 1
         return name
 
-    def requirements(self, requirements: list[Any], at: list[str]) -> list[Any]:
+    def requirements(self, requirements: JsonArray, at: list[str]) -> JsonArray:
         """A scheme that became several is satisfied by any one of them."""
-        found: list[dict[str, Any]] = []
+        found: list[JsonObject] = []
         for requirement in requirements:
             if not isinstance(requirement, dict):
                 continue
-            alternatives: list[dict[str, Any]] = [{}]
+            alternatives: list[JsonObject] = [{}]
             for name, scopes in requirement.items():
                 names = self.schemes.get(name, [name])
                 if not names:
@@ -156,7 +153,7 @@ class SecurityDown:
         return found
 
 
-def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Any:
+def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
     """A security scheme of 2.0 as 3.0 says it."""
     if not isinstance(scheme, dict):
         return scheme
@@ -197,10 +194,8 @@ def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Any:
     }
 
 
-def _oauth_up(
-    scheme: dict[str, Any], rest: dict[str, Any], issues: IssueLog, at: list[str]
-) -> dict[str, Any]:
-    flow: dict[str, Any] = {
+def _oauth_up(scheme: JsonObject, rest: JsonObject, issues: IssueLog, at: list[str]) -> JsonObject:
+    flow: JsonObject = {
         key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme
     }
     if isinstance(rest.get("x-refreshUrl"), str):

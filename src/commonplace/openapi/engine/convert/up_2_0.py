@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
@@ -68,7 +67,7 @@ def component_names(names: list[str]) -> dict[str, str]:
 class SwaggerUp:
     """One conversion of a 2.0 document."""
 
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         document = Restored(issues).rewrite(document, "document")
         document = with_lasting_references(document, issues, Family.V20, Family.V30)
         self.source = document
@@ -88,11 +87,11 @@ class SwaggerUp:
                         f"Renamed to {new!r}: 3.0 allows only letters, digits, `.`, `_`, `-` here.",
                     )
 
-    def convert(self, version: str) -> dict[str, Any]:
+    def convert(self, version: str) -> JsonObject:
         source = self._with_new_references(self.source)
         self.document = source
         self.shared = self._shared_responses(source)
-        result: dict[str, Any] = {"openapi": version}
+        result: JsonObject = {"openapi": version}
         result["info"] = source.get("info", {})
         servers = self._servers(source.get("schemes"), note=True)
         if servers:
@@ -118,7 +117,7 @@ class SwaggerUp:
         return result
 
     # References first, so that nothing below has to think of them.
-    def _with_new_references(self, node: Json) -> Any:
+    def _with_new_references(self, node: Json) -> Json:
         if isinstance(node, dict):
             reference = node.get("$ref")
             if isinstance(reference, str):
@@ -134,7 +133,7 @@ class SwaggerUp:
             return [self._with_new_references(value) for value in node]
         return node
 
-    def _with_new_mapping(self, discriminator: dict[str, Any]) -> dict[str, Any]:
+    def _with_new_mapping(self, discriminator: JsonObject) -> JsonObject:
         """Mappings give references or names.
 
         A property may be called `discriminator` too; then it is a schema as any other.
@@ -174,7 +173,7 @@ class SwaggerUp:
             return f"#/components/{kind}/{new}{rest}"
         return reference
 
-    def _servers(self, schemes: Json, *, note: bool = False) -> list[dict[str, Any]]:
+    def _servers(self, schemes: Json, *, note: bool = False) -> list[JsonObject]:
         host, base = self.source.get("host"), self.source.get("basePath") or ""
         base = base.rstrip("/") if isinstance(base, str) else ""
         if not isinstance(host, str) or not host:
@@ -190,17 +189,17 @@ class SwaggerUp:
             return [{"url": f"//{host}{base}"}]
         return [{"url": f"{scheme}://{host}{base}"} for scheme in chosen]
 
-    def _schema(self, schema: Json, at: list[str]) -> Any:
+    def _schema(self, schema: Json, at: list[str]) -> Json:
         return SchemaUp(self.issues, list(at)).rewrite(schema, "schema")
 
-    def _components(self, source: dict[str, Any]) -> dict[str, Any]:
-        components: dict[str, Any] = {}
+    def _components(self, source: JsonObject) -> JsonObject:
+        components: JsonObject = {}
         schemas = {
             self.renamed["definitions"][name]: self._schema(schema, ["definitions", name])
             for name, schema in _mapping(source, "definitions").items()
         }
-        parameters: dict[str, Any] = {}
-        bodies: dict[str, Any] = {}
+        parameters: JsonObject = {}
+        bodies: JsonObject = {}
         for name, parameter in _mapping(source, "parameters").items():
             at = ["parameters", name]
             new = self.renamed["parameters"][name]
@@ -235,14 +234,14 @@ class SwaggerUp:
                 components[key] = value
         return components
 
-    def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
+    def _path_item(self, item: JsonObject, at: list[str]) -> JsonObject:
         shared = [
             (entry, [*at, "parameters", str(index)])
             for index, entry in enumerate(
                 require_list(item.get("parameters"), pointer_of([*at, "parameters"]))
             )
         ]
-        result: dict[str, Any] = {}
+        result: JsonObject = {}
         for key, value in item.items():
             if key == "parameters":
                 plain = [
@@ -261,7 +260,7 @@ class SwaggerUp:
     def _place(self, parameter: Json) -> str:
         return str(self._resolved(parameter).get("in", ""))
 
-    def _resolved(self, parameter: Json) -> dict[str, Any]:
+    def _resolved(self, parameter: Json) -> JsonObject:
         """The 2.0 parameter itself, through a reference that has already been renamed."""
         if not isinstance(parameter, dict):
             return {}
@@ -281,8 +280,8 @@ class SwaggerUp:
         return found if isinstance(found, dict) else {}
 
     def _operation(
-        self, operation: dict[str, Any], shared: list[tuple[Json, list[str]]], at: list[str]
-    ) -> dict[str, Any]:
+        self, operation: JsonObject, shared: list[tuple[Json, list[str]]], at: list[str]
+    ) -> JsonObject:
         own = [
             (entry, [*at, "parameters", str(index)])
             for index, entry in enumerate(
@@ -291,7 +290,7 @@ class SwaggerUp:
         ]
         consumes = _strings(operation.get("consumes")) if "consumes" in operation else self.consumes
         produces = self._produces(operation)
-        result: dict[str, Any] = {
+        result: JsonObject = {
             key: value
             for key, value in operation.items()
             if key not in _HANDLED_OPERATION and key != "security"
@@ -322,7 +321,7 @@ class SwaggerUp:
 
     def _request_body(
         self, parameters: list[tuple[Json, list[str]]], consumes: list[str], *, own_consumes: bool
-    ) -> dict[str, Any] | None:
+    ) -> JsonObject | None:
         bodies = [(entry, at) for entry, at in parameters if self._place(entry) == "body"]
         if bodies:
             entry, at = bodies[0]
@@ -333,18 +332,16 @@ class SwaggerUp:
             ):
                 return {"$ref": entry["$ref"]}
             return self._body(self._resolved(entry), consumes or [JSON_TYPE], at)
-        fields: dict[str, tuple[dict[str, Any], list[str]]] = {}
+        fields: dict[str, tuple[JsonObject, list[str]]] = {}
         for entry, at in parameters:
             if self._place(entry) == "formData":
                 field = self._resolved(entry)
                 fields.setdefault(str(field.get("name", "")), (field, at))
         return self._form(list(fields.values()), consumes) if fields else None
 
-    def _body(
-        self, parameter: dict[str, Any], consumes: list[str], at: list[str]
-    ) -> dict[str, Any]:
+    def _body(self, parameter: JsonObject, consumes: list[str], at: list[str]) -> JsonObject:
         schema = self._schema(parameter.get("schema", {}), [*at, "schema"])
-        body: dict[str, Any] = {}
+        body: JsonObject = {}
         if "description" in parameter:
             body["description"] = parameter["description"]
         body["content"] = {media_type: {"schema": schema} for media_type in consumes}
@@ -361,11 +358,9 @@ class SwaggerUp:
             body.setdefault("x-body-name", parameter["name"])
         return body
 
-    def _form(
-        self, fields: list[tuple[dict[str, Any], list[str]]], consumes: list[str]
-    ) -> dict[str, Any]:
-        properties: dict[str, Any] = {}
-        encoding: dict[str, Any] = {}
+    def _form(self, fields: list[tuple[JsonObject, list[str]]], consumes: list[str]) -> JsonObject:
+        properties: JsonObject = {}
+        encoding: JsonObject = {}
         required: list[str] = []
         has_file = False
         for field, at in fields:
@@ -387,17 +382,17 @@ class SwaggerUp:
         schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
-        media_type: dict[str, Any] = {"schema": schema}
+        media_type: JsonObject = {"schema": schema}
         if encoding:
             media_type["encoding"] = encoding
         allowed = (MULTIPART_TYPE,) if has_file else (FORM_TYPE, MULTIPART_TYPE)
         kinds = [kind for kind in consumes if kind in allowed] or [allowed[0]]
-        body: dict[str, Any] = {"content": dict.fromkeys(kinds, media_type)}
+        body: JsonObject = {"content": dict.fromkeys(kinds, media_type)}
         if required:
             body["required"] = True
         return body
 
-    def _style(self, parameter: dict[str, Any], place: str, at: list[str]) -> tuple[str, bool]:
+    def _style(self, parameter: JsonObject, place: str, at: list[str]) -> tuple[str, bool]:
         collection = parameter.get("collectionFormat", "csv")
         if collection == "tsv":
             self.issues.warning(
@@ -414,7 +409,7 @@ class SwaggerUp:
             return "simple", False
         return _STYLES.get(str(collection), ("form", False))
 
-    def _parameter(self, parameter: Json, at: list[str]) -> Any:
+    def _parameter(self, parameter: Json, at: list[str]) -> Json:
         if not isinstance(parameter, dict) or "$ref" in parameter:
             return parameter
         place = str(parameter.get("in", ""))
@@ -436,7 +431,7 @@ class SwaggerUp:
         result["schema"] = value_schema(parameter, self.issues, at)
         return result
 
-    def _shared_responses(self, source: dict[str, Any]) -> dict[str, list[list[str]]]:
+    def _shared_responses(self, source: JsonObject) -> dict[str, list[list[str]]]:
         """What the operations that refer to a shared response produce: in 2.0 its media types
         are theirs.
         """
@@ -455,7 +450,7 @@ class SwaggerUp:
                         lists.append(produces)
         return found
 
-    def _produces(self, operation: dict[str, Any]) -> list[str]:
+    def _produces(self, operation: JsonObject) -> list[str]:
         return _strings(operation.get("produces")) if "produces" in operation else self.produces
 
     def _produced(self, name: str) -> list[str]:
@@ -465,7 +460,7 @@ class SwaggerUp:
         lists = self.shared.get(f"#/components/responses/{name}") or [self.produces]
         return self.produces if self.produces in lists else lists[0]
 
-    def _referred(self, reference: Json, produces: list[str], at: list[str]) -> Any | None:
+    def _referred(self, reference: Json, produces: list[str], at: list[str]) -> Json | None:
         """A shared response as it is in an operation that produces other media types than the
         rest; None where it is the same.
         """
@@ -485,14 +480,14 @@ class SwaggerUp:
         )
         return self._response(shared, produces, at)
 
-    def _response(self, response: Json, produces: list[str], at: list[str]) -> Any:
+    def _response(self, response: Json, produces: list[str], at: list[str]) -> Json:
         if not isinstance(response, dict):
             return response
         if "$ref" in response:
             return (
                 self._referred(response["$ref"], produces, at) if at[0] == "paths" else None
             ) or response
-        result: dict[str, Any] = {"description": response.get("description", "")}
+        result: JsonObject = {"description": response.get("description", "")}
         if isinstance(response.get("headers"), dict):
             result["headers"] = {
                 name: self._header(header, [*at, "headers", name])
@@ -513,17 +508,17 @@ class SwaggerUp:
         return result
 
     def _examples(
-        self, response: dict[str, Any], examples: dict[str, Any], produces: list[str], at: list[str]
+        self, response: JsonObject, examples: JsonObject, produces: list[str], at: list[str]
     ) -> None:
         """Each example goes to its own media type.
 
         Where media types are declared, an example of another one does not add to them.
         """
         given = {kind: example for kind, example in examples.items() if not kind.startswith("x-")}
-        content: dict[str, Any] = response.get("content", {})
+        content: JsonObject = response.get("content", {})
         schema = next((media["schema"] for media in content.values()), None)
         declared = list(content) or produces
-        strange: dict[str, Any] = {}
+        strange: JsonObject = {}
         for kind, example in given.items():
             same = (one for one in declared if _essence(one) == _essence(kind) and one not in given)
             here = kind if kind in declared else next(same, kind)
@@ -541,7 +536,7 @@ class SwaggerUp:
         if strange:
             response["x-examples"] = strange
 
-    def _header(self, header: dict[str, Any], at: list[str]) -> dict[str, Any]:
+    def _header(self, header: JsonObject, at: list[str]) -> JsonObject:
         result = {
             key: value
             for key, value in header.items()
@@ -552,7 +547,7 @@ class SwaggerUp:
         result["schema"] = value_schema(header, self.issues, at)
         return result
 
-    def _requirements(self, requirements: Json) -> Any:
+    def _requirements(self, requirements: Json) -> Json:
         if not isinstance(requirements, list):
             return requirements
         names = self.renamed["securityDefinitions"]
@@ -564,7 +559,7 @@ class SwaggerUp:
         ]
 
 
-def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
+def _mapping(node: JsonObject, key: str) -> JsonObject:
     value = node.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -581,7 +576,7 @@ def _essence(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def _extensions(node: dict[str, Any]) -> dict[str, Any]:
+def _extensions(node: JsonObject) -> JsonObject:
     return {
         key: value for key, value in node.items() if key.startswith("x-") and key != "x-nullable"
     }

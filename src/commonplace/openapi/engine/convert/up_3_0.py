@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.document.nullable import ANNOTATIONS as _ANNOTATIONS
@@ -25,12 +24,12 @@ OCTETS = "application/octet-stream"
 
 
 class UpTo31(Rewriter):
-    def __init__(self, document: dict[str, Any], issues: IssueLog) -> None:
+    def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
 
-    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+    def enter_schema(self, node: JsonObject) -> JsonObject:
         """`allOf: [X, {nullable: true}]` is a common way to say that X may be null."""
         parts = node.get("allOf")
         if not isinstance(parts, list) or not has_nullable_part(parts):
@@ -46,7 +45,7 @@ class UpTo31(Rewriter):
                 kept.append(rest)
         return {**node, "allOf": kept, "nullable": True}
 
-    def on_schema(self, node: dict[str, Json]) -> Json:
+    def on_schema(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return self._reference(node)
         if not (
@@ -81,7 +80,7 @@ class UpTo31(Rewriter):
             result = self._nullable(result)
         return result
 
-    def _nullable(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _nullable(self, schema: JsonObject) -> JsonObject:
         """Admit null wherever the author meant it, also where 3.0 to the letter would refuse it."""
         if schema.pop("nullable") is not True:
             return schema
@@ -110,7 +109,7 @@ class UpTo31(Rewriter):
             )
         return schema
 
-    def _nullable_combination(self, schema: dict[str, Any], unions: list[str]) -> dict[str, Any]:
+    def _nullable_combination(self, schema: JsonObject, unions: list[str]) -> JsonObject:
         """Null as one more branch, or, where that would count it twice or another rule would
         refuse it, as the other of two.
         """
@@ -169,7 +168,7 @@ class UpTo31(Rewriter):
             all(self._refuses_null(branch, depth + 1) for branch in branches) for branches in unions
         )
 
-    def _reference(self, node: dict[str, Any]) -> dict[str, Any]:
+    def _reference(self, node: JsonObject) -> JsonObject:
         if len(node) == 1:
             return node
         kept = {
@@ -187,7 +186,7 @@ class UpTo31(Rewriter):
         )
         return kept
 
-    def on_server(self, node: dict[str, Any]) -> Json:
+    def on_server(self, node: JsonObject) -> Json:
         variables = node.get("variables")
         if not isinstance(variables, dict) or not any(
             isinstance(one, dict) and one.get("enum") == [] for one in variables.values()
@@ -203,7 +202,7 @@ class UpTo31(Rewriter):
             },
         }
 
-    def on_parameter(self, node: dict[str, Any]) -> Json:
+    def on_parameter(self, node: JsonObject) -> Json:
         """3.1's schema is closed about where `allowReserved` and `allowEmptyValue` make sense."""
         if "$ref" in node:
             return {"$ref": node["$ref"]} if len(node) > 1 else node
@@ -221,13 +220,13 @@ class UpTo31(Rewriter):
             )
         return {key: value for key, value in node.items() if key not in lost}
 
-    def on_header(self, node: dict[str, Any]) -> Json:
+    def on_header(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return {"$ref": node["$ref"]} if len(node) > 1 else node
         lost = [key for key in ("allowReserved", "allowEmptyValue", "name", "in") if key in node]
         return {key: value for key, value in node.items() if key not in lost} if lost else node
 
-    def on_link(self, node: dict[str, Any]) -> Json:
+    def on_link(self, node: JsonObject) -> Json:
         """3.1's schema wants strings as the parameters of a link: expressions, or constants as
         they stand in a request.
         """
@@ -246,7 +245,7 @@ class UpTo31(Rewriter):
         }
         return {**node, "parameters": written}
 
-    def on_document(self, node: dict[str, Any]) -> Json:
+    def on_document(self, node: JsonObject) -> Json:
         hooks = node.get("x-webhooks")
         if (
             isinstance(hooks, dict)
@@ -276,13 +275,13 @@ def _is_annotation(key: str) -> bool:
     return key in _ANNOTATIONS or key.startswith("x-")
 
 
-def up_to_3_1(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
+def up_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     document = with_lasting_references(document, issues, Family.V30, Family.V31)
     result = UpTo31(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}
 
 
-def up_to_3_2(document: dict[str, Any], issues: IssueLog, version: str) -> dict[str, Any]:
+def up_to_3_2(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     """Everything 3.1 can say, 3.2 says the same way."""
     result = {**document, "openapi": version}
     dialect = result.get("jsonSchemaDialect")

@@ -20,7 +20,7 @@ from commonplace.openapi.errors import (
 from commonplace.openapi.model import (
     DocumentLimits,
     DuplicateKey,
-    Tree,
+    SourceTree,
 )
 from commonplace.openapi.number_literals import NumberLiterals
 
@@ -72,7 +72,7 @@ def parse_sliced_json(raw: bytes, limits: DocumentLimits, numbers: NumberLiteral
     return loads_in_slices(raw, check=check, loads=loads)
 
 
-def parse_json(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
+def parse_json(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
     """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
     if len(raw) > SLICED_BYTES:
         return _parse_large_json(
@@ -101,11 +101,11 @@ def parse_json(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
     if has_floats and (
         _INEXACT_TEXT.search(raw) if isinstance(raw, str) else _INEXACT_BYTES.search(raw)
     ):
-        return _parse_numbers(raw, limits) or Tree(data, "json", raw)
-    return Tree(data, "json", raw)
+        return _parse_numbers(raw, limits) or SourceTree(data, "json", raw)
+    return SourceTree(data, "json", raw)
 
 
-def _parse_numbers(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
+def _parse_numbers(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
     """The tree of a JSON text with number literals that floats do not hold.
 
     Slower; None where the text has another fault.
@@ -120,14 +120,14 @@ def _parse_numbers(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
     except RecursionError:
         raise _too_deep(limits) from None
     check_size(data, limits)
-    return Tree(data, "json", raw, numbers=numbers)
+    return SourceTree(data, "json", raw, numbers=numbers)
 
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
 
 
-def _parse_large_json(raw: bytes, limits: DocumentLimits) -> Tree | None:
+def _parse_large_json(raw: bytes, limits: DocumentLimits) -> SourceTree | None:
     numbers = NumberLiterals()
     try:
         data = parse_sliced_json(raw, limits, numbers)
@@ -146,7 +146,7 @@ def _parse_large_json(raw: bytes, limits: DocumentLimits) -> Tree | None:
             details={"line": error.line, "column": error.column, "problem": problem},
         ) from None
     check_size(data, limits)
-    return Tree(data, "json", raw, numbers=numbers)
+    return SourceTree(data, "json", raw, numbers=numbers)
 
 
 def find_json_duplicates(raw: bytes | str, keys: int) -> tuple[DuplicateKey, ...]:

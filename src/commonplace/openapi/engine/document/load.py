@@ -32,7 +32,7 @@ from commonplace.openapi.model import (
     DocumentLimits,
     DuplicateKey,
     Family,
-    Tree,
+    SourceTree,
 )
 from commonplace.openapi.number_literals import NumberLiterals
 
@@ -61,7 +61,9 @@ def load(
     return document
 
 
-def make_document(tree: Tree, *, name: str = "content", base: str | None = None) -> ApiDocument:
+def make_document(
+    tree: SourceTree, *, name: str = "content", base: str | None = None
+) -> ApiDocument:
     """A parsed tree as an OpenAPI description of a supported version."""
     data = tree.data
     if not isinstance(data, dict):
@@ -142,7 +144,7 @@ def detect_version(data: JsonObject) -> tuple[str, Family]:
 
 def parse_text(
     source: bytes | str, *, limits: DocumentLimits = DEFAULT_LIMITS, keep: bool = False
-) -> Tree:
+) -> SourceTree:
     """Any JSON or YAML text as plain values."""
     if len(source) > limits.size_bytes:
         raise CommonplaceError(
@@ -166,11 +168,11 @@ def parse_text(
             numbers = NumberLiterals()
             data, duplicates = parse_yaml(text, limits, numbers)
             check_size(data, limits)
-            tree = Tree(data, "yaml", text, duplicates, numbers)
+            tree = SourceTree(data, "yaml", text, duplicates, numbers)
     return tree
 
 
-def _parse_large_yaml(text: str, limits: DocumentLimits) -> Tree | None:
+def _parse_large_yaml(text: str, limits: DocumentLimits) -> SourceTree | None:
     """The tree of a large YAML text, parsed in another process; None where there can be none."""
     parsed = parse_in_subprocess(text, limits)
     if parsed is None:
@@ -179,7 +181,7 @@ def _parse_large_yaml(text: str, limits: DocumentLimits) -> Tree | None:
     numbers = NumberLiterals()
     data = parse_sliced_json(raw, limits, numbers) if raw[:1] in (b"{", b"[") else orjson.loads(raw)
     check_size(data, limits)
-    return Tree(data, "yaml", text.encode("utf-8", "surrogatepass"), duplicates, numbers)
+    return SourceTree(data, "yaml", text.encode("utf-8", "surrogatepass"), duplicates, numbers)
 
 
 def find_duplicate_keys(document: ApiDocument) -> tuple[DuplicateKey, ...]:

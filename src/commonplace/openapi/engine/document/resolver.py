@@ -15,7 +15,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.pointers import MISSING, decode_pointer, lookup_pointer
 from commonplace.openapi.errors import CIRCULAR_REF, UNRESOLVED_REF
-from commonplace.openapi.model import ApiDocument, Tree
+from commonplace.openapi.model import ApiDocument, SourceTree
 
 MAX_HOPS = 100
 
@@ -30,7 +30,7 @@ class Target(NamedTuple):
     pointer: str
 
 
-FetchTree = Callable[[str], Tree]
+FetchTree = Callable[[str], SourceTree]
 """Loads the text at an absolute path or address, or raises a CommonplaceError."""
 
 

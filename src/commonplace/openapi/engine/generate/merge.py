@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.pointers import resolve_pointer
 
 _STRUCTURAL = frozenset(
@@ -40,9 +39,9 @@ _HINTS = _STRING_HINTS | _NUMBER_HINTS
 class Choice:
     """A oneOf or anyOf that no single branch settles."""
 
-    branches: list[Json]
+    branches: JsonArray
     exclusive: bool
-    discriminator: dict[str, Any]
+    discriminator: JsonObject
 
 
 @dataclass(slots=True)
@@ -51,22 +50,22 @@ class Merged:
 
     types: list[str] | None = None
     nullable: bool = False
-    properties: dict[str, Json] = field(default_factory=dict)
+    properties: JsonObject = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
     additional: Json = None
-    patterns: dict[str, Json] = field(default_factory=dict)
+    patterns: JsonObject = field(default_factory=dict)
     items: Json = None
-    prefix: list[Json] | None = None
-    enum: list[Any] | None = None
+    prefix: JsonArray | None = None
+    enum: JsonArray | None = None
     format: str = ""
     encoding: str = ""
     media_type: str = ""
     choices: list[Choice] = field(default_factory=list)
     hints: set[str] = field(default_factory=set)
 
-    def object_schema(self) -> dict[str, Any]:
+    def object_schema(self) -> JsonObject:
         """The object part alone, for branches of a choice that share it."""
-        schema: dict[str, Any] = {"type": "object"}
+        schema: JsonObject = {"type": "object"}
         if self.properties:
             schema["properties"] = self.properties
         if self.required:
@@ -92,7 +91,7 @@ class Merger:
     References that lead back to a schema being merged end there.
     """
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: JsonObject) -> None:
         self.document = document
         self.missing: list[str] = []
 
@@ -155,7 +154,7 @@ class Merger:
             if isinstance(branches, list) and branches:
                 self._absorb_choice(merged, branches, keyword == "oneOf", schema, within, depth)
 
-    def _absorb_types(self, merged: Merged, schema: dict[str, Any]) -> None:
+    def _absorb_types(self, merged: Merged, schema: JsonObject) -> None:
         kind = schema.get("type")
         kinds = (
             [kind]
@@ -191,9 +190,9 @@ class Merger:
     def _absorb_choice(
         self,
         merged: Merged,
-        branches: list[Json],
+        branches: JsonArray,
         exclusive: bool,
-        schema: dict[str, Any],
+        schema: JsonObject,
         within: tuple[str, ...],
         depth: int,
     ) -> None:
@@ -285,7 +284,7 @@ def infer_types(merged: Merged) -> list[str]:
     return []
 
 
-def _json_type(value: Any) -> str:
+def _json_type(value: Json) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):

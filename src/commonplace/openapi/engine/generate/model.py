@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
+
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 
 
 class Scalar(StrEnum):
@@ -31,24 +33,24 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    item: Use
+    item: TypeUse
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    value: Use
+    value: TypeUse
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedType:
     declaration: Declaration
 
 
-Type = Primitive | ListOf | MapOf | Named
+Type = Primitive | ListOf | MapOf | NamedType
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TypeUse:
     """A type where it is used."""
 
     type: Type
@@ -72,7 +74,7 @@ class Declaration:
 @dataclass(slots=True, eq=False)
 class Field:
     name: str
-    use: Use
+    use: TypeUse
     required: bool
     doc: str = ""
     deprecated: bool = False
@@ -82,7 +84,7 @@ class Field:
 @dataclass(slots=True, eq=False)
 class Struct(Declaration):
     fields: list[Field] = field(default_factory=list)
-    additional: Use | None = (
+    additional: TypeUse | None = (
         None  # type of members beyond the fields, where the schema speaks of them
     )
 
@@ -90,14 +92,14 @@ class Struct(Declaration):
 @dataclass(slots=True, eq=False)
 class Enum(Declaration):
     scalar: Scalar = Scalar.STRING
-    values: list[Any] = field(default_factory=list)
+    values: JsonArray = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Variant:
     hint: str
-    use: Use
-    schema: Any
+    use: TypeUse
+    schema: Json
     discriminators: list[str] = field(default_factory=list)
 
 
@@ -112,10 +114,10 @@ class Union(Declaration):
 class Alias(Declaration):
     """A name for a list, a map, a scalar or another declaration."""
 
-    target: Use = Use(Primitive(Scalar.ANY))
+    target: TypeUse = TypeUse(Primitive(Scalar.ANY))
 
 
-ANY_USE = Use(Primitive(Scalar.ANY))
+ANY_USE = TypeUse(Primitive(Scalar.ANY))
 
 Place = Literal["path", "query", "querystring", "header", "cookie"]
 BodyKind = Literal["json", "form", "multipart", "text", "bytes"]
@@ -126,8 +128,8 @@ class Parameter:
     name: str
     place: str
     required: bool
-    use: Use
-    schema: Any
+    use: TypeUse
+    schema: Json
     style: str
     explode: bool
     as_json: bool = False
@@ -144,18 +146,18 @@ class Encoding:
 
 
 @dataclass(slots=True, eq=False)
-class Body:
+class ContentBody:
     kind: BodyKind
     media_types: list[str]
-    use: Use
-    schema: Any
+    use: TypeUse
+    schema: Json
     encoding: dict[str, Encoding] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
 class Response:
     status: str  # 200, 4XX or default
-    contents: list[Body]
+    contents: list[ContentBody]
     doc: str = ""
 
 
@@ -169,7 +171,7 @@ class Operation:
     doc: str
     deprecated: bool
     parameters: list[Parameter]
-    bodies: list[Body]
+    bodies: list[ContentBody]
     body_required: bool
     responses: list[Response]
     security: list[list[tuple[str, list[str]]]]
@@ -208,4 +210,4 @@ class Api:
     operations: list[Operation]
     schemes: list[SecurityScheme]
     warnings: list[Notice]
-    document: dict[str, Any]
+    document: JsonObject

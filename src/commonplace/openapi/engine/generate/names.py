@@ -78,7 +78,7 @@ def _join_digits(parts: list[str]) -> list[str]:
     return joined
 
 
-class Scope:
+class NameScope:
     """Names that must differ. `claim` gives a name as wanted, or the nearest free one."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:

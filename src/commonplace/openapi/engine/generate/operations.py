@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.generate.model import (
     Api,
-    Body,
     BodyKind,
+    ContentBody,
     Encoding,
     Notice,
     Operation,
@@ -18,7 +16,7 @@ from commonplace.openapi.engine.generate.model import (
     Response,
     Scalar,
     SecurityScheme,
-    Use,
+    TypeUse,
 )
 from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
@@ -35,14 +33,14 @@ _STYLES = {
     "querystring": "form",
 }
 _SKIPPED_HEADERS = frozenset(("accept", "content-type", "authorization"))
-_BYTES = Use(Primitive(Scalar.BYTES))
-_TEXT = Use(Primitive(Scalar.STRING))
+_BYTES = TypeUse(Primitive(Scalar.BYTES))
+_TEXT = TypeUse(Primitive(Scalar.STRING))
 
 
 class ApiReader:
     """Reads one document in 3.1 or 3.2 form."""
 
-    def __init__(self, document: dict[str, Any], *, operations: bool = True) -> None:
+    def __init__(self, document: JsonObject, *, operations: bool = True) -> None:
         self.document = document
         self.types = TypeReader(document)
         self.merger: Merger = self.types.merger
@@ -102,7 +100,7 @@ class ApiReader:
                 )
                 self.types.warnings.append(Notice(operation.pointer, message, critical=True))
 
-    def _resolved(self, node: Json) -> dict[str, Any]:
+    def _resolved(self, node: Json) -> JsonObject:
         for _ in range(20):
             if not isinstance(node, dict):
                 return {}
@@ -128,7 +126,7 @@ class ApiReader:
         return {}
 
     def _operation(
-        self, path: str, method: str, item: dict[str, Any], operation: dict[str, Any], pointer: str
+        self, path: str, method: str, item: JsonObject, operation: JsonObject, pointer: str
     ) -> Operation:
         identifier = operation.get("operationId")
         hint = (
@@ -180,7 +178,7 @@ class ApiReader:
             )
 
     def _parameters(
-        self, key: PathKey, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str
+        self, key: PathKey, item: JsonObject, operation: JsonObject, hint: str, pointer: str
     ) -> list[Parameter]:
         found: dict[tuple[str, str], Parameter] = {}
         asked = {template: name for name, template in key.templates}
@@ -228,7 +226,7 @@ class ApiReader:
         order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
         return sorted(found.values(), key=lambda one: (order[one.place], not one.required))
 
-    def _parameter(self, parameter: dict[str, Any], name: str, place: str, hint: str) -> Parameter:
+    def _parameter(self, parameter: JsonObject, name: str, place: str, hint: str) -> Parameter:
         schema = parameter.get("schema")
         as_json = False
         content = parameter.get("content")
@@ -254,14 +252,14 @@ class ApiReader:
             deprecated=parameter.get("deprecated") is True,
         )
 
-    def _bodies(self, body: Json, hint: str) -> tuple[list[Body], bool]:
+    def _bodies(self, body: Json, hint: str) -> tuple[list[ContentBody], bool]:
         resolved = self._resolved(body)
         return self._contents(resolved.get("content"), (hint, "Body")), resolved.get(
             "required"
         ) is True
 
-    def _contents(self, content: Json, hint: tuple[str, ...]) -> list[Body]:
-        bodies: list[Body] = []
+    def _contents(self, content: Json, hint: tuple[str, ...]) -> list[ContentBody]:
+        bodies: list[ContentBody] = []
         for media_type, media in content.items() if isinstance(content, dict) else ():
             media = self._resolved(media)
             kind = _kind(media_type)
@@ -295,7 +293,9 @@ class ApiReader:
                     None,
                 )
                 use = shared.use if shared is not None else self.types.use(schema, where)
-            bodies.append(Body(kind, [media_type], use, schema, _encodings(media.get("encoding"))))
+            bodies.append(
+                ContentBody(kind, [media_type], use, schema, _encodings(media.get("encoding")))
+            )
         return bodies
 
     def _is_object(self, schema: Json) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
@@ -81,7 +82,7 @@ def is_package_name(name: str) -> bool:
 
 
 def generate(
-    document: dict[str, Any],
+    document: JsonObject,
     family: Family,
     *,
     language: Language = "go",
@@ -103,7 +104,7 @@ def generate(
     return Generated(files, len(api.declarations), len(api.operations), tuple(api.warnings))
 
 
-def modern(document: dict[str, Any], family: Family) -> dict[str, Any]:
+def modern(document: JsonObject, family: Family) -> JsonObject:
     issues = IssueLog()
     if family is Family.V20:
         document = SwaggerUp(document, issues).convert("3.0.4")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.generate.merge import Choice, Merged, Merger, infer_types, is_null
 from commonplace.openapi.engine.generate.model import (
     ANY_USE,
@@ -16,14 +14,14 @@ from commonplace.openapi.engine.generate.model import (
     Field,
     ListOf,
     MapOf,
-    Named,
+    NamedType,
     Notice,
     Primitive,
     Scalar,
     Struct,
     Type,
+    TypeUse,
     Union,
-    Use,
     Variant,
 )
 from commonplace.openapi.engine.require import require_object
@@ -63,14 +61,14 @@ class TypeReader:
     Named schemas are declared once, inline ones where they stand.
     """
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: JsonObject) -> None:
         self.merger = Merger(document)
         self.document = document
         self.declarations: list[Declaration] = []
         self.warnings: list[Notice] = []
-        self._named: dict[str, Use] = {}
+        self._named: dict[str, TypeUse] = {}
         self._open: set[str] = set()
-        self._combined: dict[bytes, Use] = {}
+        self._combined: dict[bytes, TypeUse] = {}
         self._waiting: list[tuple[Declaration, Merged, tuple[str, ...]]] = []
         self._nesting = 0
 
@@ -80,7 +78,7 @@ class TypeReader:
             for name in schemas:
                 self.reference("#/components/schemas/" + name.replace("~", "~0").replace("/", "~1"))
 
-    def reference(self, reference: str) -> Use:
+    def reference(self, reference: str) -> TypeUse:
         known = self._named.get(reference)
         if known is not None:
             return known
@@ -106,22 +104,28 @@ class TypeReader:
             use = self._with_null(target[0], nullable=target[1])
             if component:
                 declaration = Alias(
-                    hint, _doc(schema), _deprecated(schema), component=True, target=Use(use.type)
+                    hint,
+                    _doc(schema),
+                    _deprecated(schema),
+                    component=True,
+                    target=TypeUse(use.type),
                 )
                 self.declarations.append(declaration)
-                if not isinstance(use.type, Named):
-                    use = Use(Named(declaration), use.nullable)
+                if not isinstance(use.type, NamedType):
+                    use = TypeUse(NamedType(declaration), use.nullable)
             self._named.setdefault(reference, use)
             self._open.discard(reference)
             return use
         self._open.discard(reference)
         return self._declare(reference, schema, hint, component)
 
-    def _with_null(self, target: str, *, nullable: bool) -> Use:
+    def _with_null(self, target: str, *, nullable: bool) -> TypeUse:
         use = self.reference(target)
-        return Use(use.type, True) if nullable and not use.nullable else use
+        return TypeUse(use.type, True) if nullable and not use.nullable else use
 
-    def _declare(self, reference: str, schema: Json, hint: tuple[str, ...], component: bool) -> Use:
+    def _declare(
+        self, reference: str, schema: Json, hint: tuple[str, ...], component: bool
+    ) -> TypeUse:
         merged = self.merger.merge(schema, (reference,))
         declaration = self._blank(merged, hint)
         declaration.doc, declaration.deprecated, declaration.component = (
@@ -129,7 +133,7 @@ class TypeReader:
             _deprecated(schema),
             component,
         )
-        use = Use(Named(declaration), merged.nullable)
+        use = TypeUse(NamedType(declaration), merged.nullable)
         self._named[reference] = use
         self.declarations.append(declaration)
         self._waiting.append((declaration, merged, hint))
@@ -148,7 +152,7 @@ class TypeReader:
         finally:
             self._nesting -= 1
 
-    def use(self, schema: Json, hint: tuple[str, ...]) -> Use:
+    def use(self, schema: Json, hint: tuple[str, ...]) -> TypeUse:
         """The type of a schema where it stands."""
         if not isinstance(schema, dict):
             return ANY_USE
@@ -171,16 +175,16 @@ class TypeReader:
         merged = self.merger.merge(schema)
         blank = self._blank(merged, hint)
         if isinstance(blank, Alias):
-            return Use(self._plain(merged, hint), merged.nullable)
+            return TypeUse(self._plain(merged, hint), merged.nullable)
         blank.doc, blank.deprecated = _doc(schema), _deprecated(schema)
-        use = Use(Named(blank), merged.nullable)
+        use = TypeUse(NamedType(blank), merged.nullable)
         if key is not None:
             self._combined[key] = use
         self.declarations.append(blank)
         self._fill(blank, merged, hint)
         if isinstance(blank, Union) and len(blank.variants) == 1:
             only = blank.variants[0].use
-            use = Use(only.type, only.nullable or merged.nullable)
+            use = TypeUse(only.type, only.nullable or merged.nullable)
             if key is None:
                 self.declarations.remove(blank)
             else:  # something inside may have met it already
@@ -255,7 +259,7 @@ class TypeReader:
         elif isinstance(declaration, Union):
             self._fill_union(declaration, merged, hint)
         elif isinstance(declaration, Alias):
-            declaration.target = Use(self._plain(merged, hint))
+            declaration.target = TypeUse(self._plain(merged, hint))
 
     def _fill_struct(self, struct: Struct, merged: Merged, hint: tuple[str, ...]) -> None:
         for name, schema in merged.properties.items():
@@ -287,7 +291,7 @@ class TypeReader:
     def _fill_union(self, union: Union, merged: Merged, hint: tuple[str, ...]) -> None:
         if not merged.choices:
             for kind in infer_types(merged):
-                schema: dict[str, Any] = {"type": kind}
+                schema: JsonObject = {"type": kind}
                 if kind == "object":
                     schema = merged.object_schema()
                 elif kind == "array" and merged.items is not None:
@@ -316,7 +320,7 @@ class TypeReader:
         ):
             union.discriminator = property_name
 
-    def _shared(self, merged: Merged) -> dict[str, Any] | None:
+    def _shared(self, merged: Merged) -> JsonObject | None:
         """What all branches have in common, where an object stands beside the choice."""
         properties = dict(merged.properties)
         for choice in merged.choices[1:]:
@@ -329,7 +333,7 @@ class TypeReader:
             properties=properties, required=merged.required, additional=merged.additional
         ).object_schema()
 
-    def _discriminators(self, discriminator: dict[str, Any], branch: Json) -> list[str]:
+    def _discriminators(self, discriminator: JsonObject, branch: Json) -> list[str]:
         if (
             not discriminator
             or not isinstance(branch, dict)
@@ -364,7 +368,7 @@ class TypeReader:
             return MapOf(self._member(merged, hint))
         return Primitive(Scalar.ANY)
 
-    def _item(self, merged: Merged, hint: tuple[str, ...]) -> Use:
+    def _item(self, merged: Merged, hint: tuple[str, ...]) -> TypeUse:
         if merged.prefix:
             schemas = [*merged.prefix, *([merged.items] if isinstance(merged.items, dict) else [])]
             if all(schema == schemas[0] for schema in schemas):
@@ -375,7 +379,7 @@ class TypeReader:
             return self.use({"anyOf": distinct}, (*hint, "Item"))
         return self.use(merged.items, (*hint, "Item"))
 
-    def _member(self, merged: Merged, hint: tuple[str, ...]) -> Use:
+    def _member(self, merged: Merged, hint: tuple[str, ...]) -> TypeUse:
         if isinstance(merged.additional, dict) and merged.additional:
             return self.use(merged.additional, (*hint, "Value"))
         patterns = list(merged.patterns.values())
@@ -405,13 +409,13 @@ _COMPOUND = frozenset(
 )
 _SCALAR_TYPES = frozenset(("string", "integer", "number", "boolean"))
 _USES = {
-    (scalar, nullable): Use(Primitive(scalar), nullable)
+    (scalar, nullable): TypeUse(Primitive(scalar), nullable)
     for scalar in Scalar
     for nullable in (False, True)
 }
 
 
-def _is_shared(schema: dict[str, Any]) -> bool:
+def _is_shared(schema: JsonObject) -> bool:
     """Spelled out in several places, such a schema is one type: a combination, or an object of
     some size.
 
@@ -424,7 +428,7 @@ def _is_shared(schema: dict[str, Any]) -> bool:
     )
 
 
-def _simple(schema: dict[str, Any]) -> Use | None:
+def _simple(schema: JsonObject) -> TypeUse | None:
     """The type of a schema that names one scalar type and composes nothing: most of them, so
     they take no merging.
     """
@@ -483,7 +487,7 @@ def _unify(union: Union) -> None:
 
 
 def _same(one: Type, other: Type) -> bool:
-    if isinstance(one, Named) and isinstance(other, Named):
+    if isinstance(one, NamedType) and isinstance(other, NamedType):
         return one.declaration is other.declaration
     if isinstance(one, ListOf) and isinstance(other, ListOf):
         return _same(one.item.type, other.item.type)
@@ -492,9 +496,9 @@ def _same(one: Type, other: Type) -> bool:
     return isinstance(one, Primitive) and one == other
 
 
-def _flat(choice: Choice) -> list[Json]:
+def _flat(choice: Choice) -> JsonArray:
     """The branches; a choice directly inside a choice is opened."""
-    flat: list[Json] = []
+    flat: JsonArray = []
     for branch in choice.branches:
         inner = (
             branch.get("oneOf", branch.get("anyOf"))

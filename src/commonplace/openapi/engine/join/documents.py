@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
@@ -71,7 +71,7 @@ Choice = Literal["left", "right", "both"]
 class JoinPart:
     """One document to join. `name` says where it came from, for messages and new names."""
 
-    data: dict[str, Any]
+    data: JsonObject
     version: str
     family: Family
     name: str
@@ -184,7 +184,7 @@ class _Pair:
         self,
         result: JoinedDocument,
         left_name: str,
-        right: dict[str, Any],
+        right: JsonObject,
         label: str,
         family: Family,
         paths: Strategy,
@@ -220,7 +220,7 @@ class _Pair:
             document.setdefault(key, value)
         self.result.document = document
 
-    def _container(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _container(self, document: JsonObject) -> JsonObject:
         found = document if self.old else document.get("components")
         return found if isinstance(found, dict) else {}
 
@@ -267,7 +267,7 @@ class _Pair:
         elif renames:
             self.right = self._renamed(self.right, renames)
 
-    def _renamed(self, document: dict[str, Any], renames: Renames) -> dict[str, Any]:
+    def _renamed(self, document: JsonObject, renames: Renames) -> JsonObject:
         if not self.old:
             return rename_components(
                 add_discriminator_mappings(document, renames.get("schemas", {})), renames, old=False
@@ -381,7 +381,7 @@ class _Pair:
         kept: Choice = "right" if self.schema_strategy == "accept-right" else "left"
         return side == kept or name not in (self._container(other).get(section) or {})
 
-    def _merge_items(self, section: str, choices: dict[str, Choice]) -> dict[str, Any]:
+    def _merge_items(self, section: str, choices: dict[str, Choice]) -> JsonObject:
         left, right = self.left.get(section) or {}, self.right.get(section) or {}
         merged = dict(left)
         for name, item in right.items():
@@ -390,7 +390,7 @@ class _Pair:
                 merged[name] = _disjoint(left[name], item) if choice == "both" else item
         return merged
 
-    def _merge_components(self, document: dict[str, Any]) -> None:
+    def _merge_components(self, document: JsonObject) -> None:
         container = document if self.old else dict(self._container(document))
         for section in (*self._sections(), *(_SCHEMES_2 if self.old else _SCHEMES_3)):
             left, right = (
@@ -408,7 +408,7 @@ class _Pair:
                 container.setdefault(key, value)
             document["components"] = container
 
-    def _merge_tags(self, document: dict[str, Any]) -> None:
+    def _merge_tags(self, document: JsonObject) -> None:
         tags = [*(self.left.get("tags") or []), *(self.right.get("tags") or [])]
         names: set[str] = set()
         kept = []
@@ -436,11 +436,11 @@ def _unused(name: str, taken: set[str]) -> str:
     return new
 
 
-def _new(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _new(one: JsonObject, other: JsonObject) -> JsonObject:
     return {key: value for key, value in other.items() if key not in one}
 
 
-def _disjoint(left: Json, right: Json) -> dict[str, Any] | None:
+def _disjoint(left: Json, right: Json) -> JsonObject | None:
     """Both path items in one, where they have no operation in common and agree on the rest;
     servers can move to the operations.
     """
@@ -464,7 +464,7 @@ def _disjoint(left: Json, right: Json) -> dict[str, Any] | None:
     return {**left, **right} if same_json(rest_left, rest_right) else None
 
 
-def _servers_at_operations(item: dict[str, Any]) -> dict[str, Any]:
+def _servers_at_operations(item: JsonObject) -> JsonObject:
     if "servers" not in item:
         return item
     return {

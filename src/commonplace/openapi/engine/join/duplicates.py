@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.renaming import (
     find_subtypes,
     parse_component_reference,
@@ -18,8 +16,8 @@ _MOST_ROUNDS = 50
 
 
 def merge_duplicate_schemas(
-    document: dict[str, Any], *, old: bool
-) -> tuple[dict[str, Any], dict[str, str]]:
+    document: JsonObject, *, old: bool
+) -> tuple[JsonObject, dict[str, str]]:
     """Merge equal component schemas under the alphabetically first name; references follow.
 
     Returns the document and the removed names with what stands for them. Schemas that a
@@ -46,7 +44,7 @@ def merge_duplicate_schemas(
     return document, removed
 
 
-def _duplicates(schemas: dict[str, Any], apart: set[str]) -> dict[str, str]:
+def _duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
     """Names whose schema an earlier name says too."""
     first: dict[bytes, str] = {}
     found: dict[str, str] = {}

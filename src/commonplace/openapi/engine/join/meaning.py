@@ -4,9 +4,7 @@ lead to the same.
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.renaming import find_subtypes, parse_component_reference
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import SHAPE
@@ -18,7 +16,7 @@ Component = tuple[str, str]  # section and name
 
 
 class Meaning:
-    def __init__(self, left: dict[str, Any], right: dict[str, Any], *, old: bool) -> None:
+    def __init__(self, left: JsonObject, right: JsonObject, *, old: bool) -> None:
         self.left = left
         self.right = right
         self.old = old
@@ -51,7 +49,7 @@ class Meaning:
             self._add_heirs(users)
         return direct, _reached(direct, users)
 
-    def named(self, document: dict[str, Any], section: str) -> dict[str, Any]:
+    def named(self, document: JsonObject, section: str) -> JsonObject:
         container = document if self.old else document.get("components")
         found = container.get(section) if isinstance(container, dict) else None
         return found if isinstance(found, dict) else {}
@@ -100,11 +98,11 @@ def _reached(changed: list[Component], users: dict[Component, list[Component]]) 
     return found
 
 
-def _places(document: dict[str, Any]) -> dict[str, Place]:
+def _places(document: JsonObject) -> dict[str, Place]:
     return {name: place for place, name in operation_ids(document).items()}
 
 
-def _at(document: dict[str, Any], reference: str) -> Json:
+def _at(document: JsonObject, reference: str) -> Json:
     try:
         return resolve_pointer(document, reference)
     except LookupError:
@@ -129,7 +127,7 @@ class _References(Rewriter):
                 self.operations[node["operationId"]] = None
         return super().rewrite(node, kind)
 
-    def on_discriminator(self, node: dict[str, Json]) -> Json:
+    def on_discriminator(self, node: JsonObject) -> Json:
         mapping = node.get("mapping")
         targets = [
             *(mapping.values() if isinstance(mapping, dict) else ()),

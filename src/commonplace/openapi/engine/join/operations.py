@@ -4,9 +4,7 @@ and the links that name them.
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.rewriter import Rewriter
 
 Place = tuple[str, ...]  # the tokens of a pointer
@@ -22,7 +20,7 @@ class OperationRewriter(Rewriter):
         return super().rewrite(node, kind) if kind in self.kinds else node
 
 
-def operation_ids(document: dict[str, Any]) -> dict[Place, str]:
+def operation_ids(document: JsonObject) -> dict[Place, str]:
     """The id of each operation that has one, by its place."""
     found = _Identifiers()
     found.rewrite(document, "document")
@@ -34,18 +32,16 @@ class _Identifiers(OperationRewriter):
         super().__init__()
         self.places: dict[Place, str] = {}
 
-    def on_operation(self, node: dict[str, Json]) -> Json:
+    def on_operation(self, node: JsonObject) -> Json:
         if isinstance(node.get("operationId"), str):
             self.places[tuple(self.at)] = node["operationId"]
         return node
 
 
-def with_operation_ids(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def with_operation_ids(document: JsonObject, names: dict[str, str]) -> JsonObject:
     """The document with operation ids renamed where operations and links carry them."""
     changed = {name: new for name, new in names.items() if name != new}
-    result: dict[str, Any] = (
-        _Renamed(changed).rewrite(document, "document") if changed else document
-    )
+    result: JsonObject = _Renamed(changed).rewrite(document, "document") if changed else document
     return result
 
 
@@ -56,7 +52,7 @@ class _Renamed(OperationRewriter):
         super().__init__()
         self.names = names
 
-    def on_operation(self, node: dict[str, Json]) -> Json:
+    def on_operation(self, node: JsonObject) -> Json:
         name = node.get("operationId")
         return (
             {**node, "operationId": self.names[name]}

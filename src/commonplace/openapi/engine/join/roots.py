@@ -4,28 +4,26 @@ addresses), kept true in a joined document.
 
 from __future__ import annotations
 
-from typing import Any
-
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.document.renaming import rename_components
 from commonplace.openapi.engine.join.operations import OperationRewriter
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.model import METHODS
 
-_DEFAULT_SERVERS: list[Json] = [{"url": "/"}]
+_DEFAULT_SERVERS: JsonArray = [{"url": "/"}]
 _LABELS = frozenset({"description", "name"})  # what a server is called does not change where it is
 
 
 def settle(
-    left: dict[str, Any], right: dict[str, Any], warnings: list[str], *, old: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    left: JsonObject, right: JsonObject, warnings: list[str], *, old: bool
+) -> tuple[JsonObject, JsonObject]:
     """Both documents, ready for one root: where they disagree, the one whose root is not kept
     says it at its operations.
 
     The root that is kept is the left one, or the right one where only that has it.
     """
-    left_pins: dict[str, Json] = {}
-    right_pins: dict[str, Json] = {}
+    left_pins: JsonObject = {}
+    right_pins: JsonObject = {}
     for key in ("security", "consumes", "produces") if old else ("security",):
         if _agree(left.get(key) or [], right.get(key) or []):
             continue
@@ -50,16 +48,16 @@ def _agree(one: Json, other: Json) -> bool:
     return all(_among(value, other) for value in one) and all(_among(value, one) for value in other)
 
 
-def _among(value: Json, values: list[Json]) -> bool:
+def _among(value: Json, values: JsonArray) -> bool:
     return any(same_json(value, other) for other in values)
 
 
 def _settle_servers(
-    left: dict[str, Any],
-    right: dict[str, Any],
-    left_pins: dict[str, Json],
-    right_pins: dict[str, Json],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    left: JsonObject,
+    right: JsonObject,
+    left_pins: JsonObject,
+    right_pins: JsonObject,
+) -> tuple[JsonObject, JsonObject]:
     """The root gets the servers of both; path items keep those of their document."""
     own_left, own_right = _servers(left), _servers(right)
     left_servers = right_servers = None
@@ -76,12 +74,12 @@ def _settle_servers(
     return _pinned(left, left_pins, left_servers), _pinned(right, right_pins, right_servers)
 
 
-def _servers(document: dict[str, Any]) -> list[Json]:
+def _servers(document: JsonObject) -> JsonArray:
     declared = document.get("servers")
     return declared if isinstance(declared, list) and declared else _DEFAULT_SERVERS
 
 
-def _addresses(servers: list[Json]) -> list[Json]:
+def _addresses(servers: JsonArray) -> JsonArray:
     return [_address(server) for server in servers]
 
 
@@ -94,11 +92,11 @@ def _address(server: Json) -> Json:
 
 
 def _settle_schemes(
-    left: dict[str, Any],
-    right: dict[str, Any],
-    left_pins: dict[str, Json],
-    right_pins: dict[str, Json],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    left: JsonObject,
+    right: JsonObject,
+    left_pins: JsonObject,
+    right_pins: JsonObject,
+) -> tuple[JsonObject, JsonObject]:
     """Without schemes a document means the one it is read by, which no list can say: then the
     root has none.
     """
@@ -113,13 +111,13 @@ def _settle_schemes(
     return _without(left, "schemes"), _without(right, "schemes")
 
 
-def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
+def _without(document: JsonObject, key: str) -> JsonObject:
     return {name: value for name, value in document.items() if name != key}
 
 
 def _settle_addresses(
-    left: dict[str, Any], right: dict[str, Any], warnings: list[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    left: JsonObject, right: JsonObject, warnings: list[str]
+) -> tuple[JsonObject, JsonObject]:
     """2.0 has one host and one base path: a host can only be chosen, a base path can become part
     of the paths.
     """
@@ -148,7 +146,7 @@ def _settle_addresses(
     return _rebased(left, base, mine[shared:]), _rebased(right, base, its[shared:])
 
 
-def _segments(document: dict[str, Any]) -> list[str]:
+def _segments(document: JsonObject) -> list[str]:
     base = document.get("basePath")
     return [segment for segment in base.split("/") if segment] if isinstance(base, str) else []
 
@@ -157,7 +155,7 @@ def _path(segments: list[str]) -> str:
     return "/" + "/".join(segments)
 
 
-def _rebased(document: dict[str, Any], base: str, rest: list[str]) -> dict[str, Any]:
+def _rebased(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
     document = _without(document, "basePath") if base == "/" else {**document, "basePath": base}
     paths = document.get("paths")
     if not rest or not isinstance(paths, dict):
@@ -169,12 +167,10 @@ def _rebased(document: dict[str, Any], base: str, rest: list[str]) -> dict[str, 
     )
 
 
-def _pinned(
-    document: dict[str, Any], pins: dict[str, Json], servers: list[Json] | None = None
-) -> dict[str, Any]:
+def _pinned(document: JsonObject, pins: JsonObject, servers: JsonArray | None = None) -> JsonObject:
     if not pins and servers is None:
         return document
-    result: dict[str, Any] = _Pins(pins, servers).rewrite(document, "document")
+    result: JsonObject = _Pins(pins, servers).rewrite(document, "document")
     return result
 
 
@@ -183,16 +179,16 @@ class _Pins(OperationRewriter):
     themselves.
     """
 
-    def __init__(self, pins: dict[str, Json], servers: list[Json] | None) -> None:
+    def __init__(self, pins: JsonObject, servers: JsonArray | None) -> None:
         super().__init__()
         self.pins = pins
         self.servers = servers
 
-    def on_operation(self, node: dict[str, Json]) -> Json:
+    def on_operation(self, node: JsonObject) -> Json:
         missing = {key: value for key, value in self.pins.items() if key not in node}
         return {**node, **missing} if missing else node
 
-    def on_path_item(self, node: dict[str, Json]) -> Json:
+    def on_path_item(self, node: JsonObject) -> Json:
         """Servers matter to what is called there, not to webhooks and callbacks.
 
         A reference leads to an item that gets them itself.

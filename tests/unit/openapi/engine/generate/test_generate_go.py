@@ -17,7 +17,7 @@ from value_samples import Samples
 
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.go.package import build_go
-from commonplace.openapi.engine.generate.model import Api, Named, Primitive, Scalar, Struct
+from commonplace.openapi.engine.generate.model import Api, NamedType, Primitive, Scalar, Struct
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
 from commonplace.openapi.model import ApiDocument, Family
@@ -471,7 +471,7 @@ def untyped(api: Api) -> tuple[int, int]:
             if member.declared:
                 declared += 1
                 kind = member.use.type
-                while isinstance(kind, Named) and type(kind.declaration).__name__ == "Alias":
+                while isinstance(kind, NamedType) and type(kind.declaration).__name__ == "Alias":
                     kind = kind.declaration.target.type  # type: ignore[attr-defined]
                 lost += kind == Primitive(Scalar.ANY)
     return declared, lost

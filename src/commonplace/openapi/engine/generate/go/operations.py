@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
 from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
 from commonplace.openapi.engine.generate.go.types import GoTypes
-from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Response
-from commonplace.openapi.engine.generate.names import Scope
+from commonplace.openapi.engine.generate.model import (
+    Api,
+    ContentBody,
+    Operation,
+    Parameter,
+    Response,
+)
+from commonplace.openapi.engine.generate.names import NameScope
 
 # go vet knows these methods and wants their standard signatures.
 VET_METHODS = (
@@ -40,11 +46,11 @@ class Content:
     field: str
     spelled: str
     response: Response
-    body: Body
+    body: ContentBody
 
 
 @dataclass(slots=True)
-class Named:
+class GoOperation:
     """An operation with all of its Go names."""
 
     operation: Operation
@@ -56,18 +62,18 @@ class Named:
 
 class GoOperations:
     def __init__(
-        self, api: Api, types: GoTypes, package: Scope, schemas: SchemaTable, *, server: bool
+        self, api: Api, types: GoTypes, package: NameScope, schemas: SchemaTable, *, server: bool
     ) -> None:
         self.api = api
         self.types = types
         self.package = package
         self.schemas = schemas
         self.server = server
-        self.named: list[Named] = []
+        self.named: list[GoOperation] = []
         self.imports: set[str] = set()
 
     def name(self) -> None:
-        methods = Scope(VET_METHODS)
+        methods = NameScope(VET_METHODS)
         for operation in self.api.operations:
             plain = exported(operation.hint)
             method = (
@@ -76,7 +82,7 @@ class GoOperations:
                 else methods.claim(plain)
             )
             self.named.append(
-                Named(
+                GoOperation(
                     operation,
                     method,
                     self.package.claim(f"operation{method}"),
@@ -94,9 +100,9 @@ class GoOperations:
             lines += self._table(one)
         return lines
 
-    def _request(self, one: Named) -> list[str]:
+    def _request(self, one: GoOperation) -> list[str]:
         operation = one.operation
-        scope = Scope(("parameters", "bodies"))
+        scope = NameScope(("parameters", "bodies"))
         lines = [f"// {one.request} is what {one.method} takes.", f"type {one.request} struct {{"]
         head = lines[-1]
         parameters: list[str] = []
@@ -160,12 +166,12 @@ class GoOperations:
             return self.types.spell(parameter.use.type)
         return self.types.optional(parameter.use)
 
-    def _body_field(self, operation: Operation, body: Body) -> str:
+    def _body_field(self, operation: Operation, body: ContentBody) -> str:
         if len(operation.bodies) == 1:
             return "Body"
         return f"{_KIND_LABELS[body.kind]}Body"
 
-    def _contents(self, one: Named, scope: Scope) -> list[Content]:
+    def _contents(self, one: GoOperation, scope: NameScope) -> list[Content]:
         found: list[Content] = []
         for response in one.operation.responses:
             suffix = "Default" if response.status == "default" else response.status
@@ -183,8 +189,8 @@ class GoOperations:
                     found.append(Content(scope.claim(f"Text{suffix}"), "*string", response, body))
         return found
 
-    def _response(self, one: Named) -> list[str]:
-        scope = Scope(("ResponseInfo", "StatusCode", "Header", "Body", "info", "fields"))
+    def _response(self, one: GoOperation) -> list[str]:
+        scope = NameScope(("ResponseInfo", "StatusCode", "Header", "Body", "info", "fields"))
         contents = self._contents(one, scope)
         lines = [
             f"// {one.response} is what {one.method} returns.",
@@ -219,7 +225,7 @@ class GoOperations:
             lines += ["\t}", "}", ""]
         return lines
 
-    def _table(self, one: Named) -> list[str]:
+    def _table(self, one: GoOperation) -> list[str]:
         operation = one.operation
         cells = [
             f"id: {quoted(operation.hint)}",
@@ -248,7 +254,7 @@ class GoOperations:
         cells.append(f"success: {_success(operation)}")
         return [f"var {one.variable} = &operation{{{', '.join(cells)}}}", ""]
 
-    def _parameter(self, one: Named, parameter: Parameter) -> str:
+    def _parameter(self, one: GoOperation, parameter: Parameter) -> str:
         cells = [
             f"name: {quoted(parameter.name)}",
             f"in: {quoted(parameter.place)}",
@@ -270,7 +276,7 @@ class GoOperations:
                 cells.append(f"schema: {quoted(key)}")
         return "{" + ", ".join(cells) + "}"
 
-    def _body(self, one: Named, index: int, body: Body) -> str:
+    def _body(self, one: GoOperation, index: int, body: ContentBody) -> str:
         kinds = ", ".join(quoted(name) for name in body.media_types)
         cells = [f"kind: {quoted(body.kind)}", f"types: []string{{{kinds}}}"]
         if body.kind in ("form", "multipart") or (self.server and body.kind != "bytes"):
@@ -367,13 +373,13 @@ class GoOperations:
             ]
         return [*lines, "\t}, options)", "}", ""]
 
-    def _doc(self, one: Named, indent: str) -> list[str]:
+    def _doc(self, one: GoOperation, indent: str) -> list[str]:
         operation = one.operation
         doc = comment(operation.doc, indent, name=one.method, deprecated=operation.deprecated)
         return doc or [f"{indent}// {one.method} calls {operation.method} on the API."]
 
 
-def security_options(api: Api, package: Scope) -> list[str]:
+def security_options(api: Api, package: NameScope) -> list[str]:
     """One client option per security scheme."""
     entries = []
     lines: list[str] = []

@@ -13,7 +13,7 @@ from commonplace.openapi.engine.generate.go.schemas import SchemaTable
 from commonplace.openapi.engine.generate.go.text import HEADER, comment, imports, quoted
 from commonplace.openapi.engine.generate.go.types import GoTypes
 from commonplace.openapi.engine.generate.model import Api
-from commonplace.openapi.engine.generate.names import Scope
+from commonplace.openapi.engine.generate.names import NameScope
 from commonplace.openapi.engine.generate.types import TypeReader
 
 _TOP_LEVEL = re.compile(r"^(?:func|type|var|const) (\w+)|^\t(\w+)\s+= ", re.MULTILINE)
@@ -58,7 +58,7 @@ def build_go(
     api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool
 ) -> tuple[dict[str, str], GoOperations]:
     """The files, and the operations with the names they were given."""
-    package = Scope(runtime_names())
+    package = NameScope(runtime_names())
     schemas = SchemaTable(reader.merger)
     types = GoTypes(api, package, schemas)
     operations = GoOperations(api, types, package, schemas, server=server)

@@ -4,11 +4,9 @@ variants of unions apart.
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.generate.merge import Merger
 
 _VALUES = frozenset(
@@ -49,7 +47,7 @@ class SchemaTable:
 
     def __init__(self, merger: Merger) -> None:
         self._merger = merger
-        self._schemas: dict[str, Any] = {}
+        self._schemas: JsonObject = {}
         self._pending: list[str] = []
 
     def add(self, key: str, schema: Json) -> str:
@@ -87,7 +85,7 @@ class SchemaTable:
     def _clean(self, schema: Json) -> Json:
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else True
-        result: dict[str, Any] = {}
+        result: JsonObject = {}
         for key, value in schema.items():
             if key in _VALUES:
                 result[key] = value

@@ -16,15 +16,15 @@ from commonplace.openapi.engine.generate.model import (
     Field,
     ListOf,
     MapOf,
-    Named,
+    NamedType,
     Primitive,
     Scalar,
     Struct,
     Type,
+    TypeUse,
     Union,
-    Use,
 )
-from commonplace.openapi.engine.generate.names import Scope
+from commonplace.openapi.engine.generate.names import NameScope
 
 _SCALARS = {
     Scalar.STRING: "string",
@@ -49,7 +49,7 @@ class GoTypes:
     """Names and spellings of all types of one package."""
 
     api: Api
-    package: Scope
+    package: NameScope
     schemas: SchemaTable
     names: dict[Declaration, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
@@ -79,17 +79,19 @@ class GoTypes:
             return "map[string]" + self.element(kind.value)
         return self.names[kind.declaration]
 
-    def element(self, use: Use) -> str:
+    def element(self, use: TypeUse) -> str:
         """An item of a list or map: a pointer only where it may be null."""
         plain = self.spell(use.type)
         return "*" + plain if use.nullable and not nilable(use.type) else plain
 
-    def optional(self, use: Use) -> str:
+    def optional(self, use: TypeUse) -> str:
         """A value that may be absent and whose null needs no telling apart."""
         plain = self.spell(use.type)
         return plain if nilable(use.type) else "*" + plain
 
-    def field_type(self, owner: Declaration | None, use: Use, *, required: bool) -> tuple[str, str]:
+    def field_type(
+        self, owner: Declaration | None, use: TypeUse, *, required: bool
+    ) -> tuple[str, str]:
         """The type of a field and the options of its JSON tag."""
         plain = self.spell(use.type)
         if is_any(use.type) and (required or not use.nullable):
@@ -123,7 +125,7 @@ class GoTypes:
         return lines
 
     def _struct(self, name: str, struct: Struct) -> list[str]:
-        scope = Scope(_FIELD_RESERVED)
+        scope = NameScope(_FIELD_RESERVED)
         rows: list[tuple[str, str, str]] = []
         lines = [f"type {name} struct {{"]
         empty_lists: list[str] = []
@@ -255,12 +257,14 @@ class GoTypes:
         return [*lines, *columns(rows), ")", ""]
 
     def _union(self, name: str, union: Union) -> list[str]:
-        scope = Scope(_FIELD_RESERVED)
+        scope = NameScope(_FIELD_RESERVED)
         rows: list[tuple[str, str]] = []
         keys: list[str] = []
         mapping: dict[str, int] = {}
         for index, variant in enumerate(union.variants):
-            named = variant.use.type.declaration if isinstance(variant.use.type, Named) else None
+            named = (
+                variant.use.type.declaration if isinstance(variant.use.type, NamedType) else None
+            )
             label = self.names[named] if named is not None else _label(variant.use.type)
             rows.append((scope.claim(label), self.optional(variant.use)))
             keys.append(self.schemas.add(f"{name}.{index}", variant.schema))
@@ -310,7 +314,7 @@ def nilable(kind: Type) -> bool:
     """Go's nil can stand for the absence of such a value."""
     if isinstance(kind, Primitive):
         return kind.scalar in (Scalar.BYTES, Scalar.ANY)
-    if isinstance(kind, Named):
+    if isinstance(kind, NamedType):
         return isinstance(kind.declaration, Alias) and nilable(kind.declaration.target.type)
     return True
 
@@ -318,11 +322,11 @@ def nilable(kind: Type) -> bool:
 def _behind(kind: Type) -> Declaration | None:
     """The struct that a value of this type contains directly."""
     seen = 0
-    while isinstance(kind, Named) and isinstance(kind.declaration, Alias) and seen < 50:
+    while isinstance(kind, NamedType) and isinstance(kind.declaration, Alias) and seen < 50:
         kind, seen = kind.declaration.target.type, seen + 1
     return (
         kind.declaration
-        if isinstance(kind, Named) and isinstance(kind.declaration, Struct)
+        if isinstance(kind, NamedType) and isinstance(kind.declaration, Struct)
         else None
     )
 
@@ -424,4 +428,4 @@ def _label(kind: Type) -> str:
 
 
 def _label_named(kind: Type) -> str:
-    return exported(*kind.declaration.hint) if isinstance(kind, Named) else _label(kind)
+    return exported(*kind.declaration.hint) if isinstance(kind, NamedType) else _label(kind)
