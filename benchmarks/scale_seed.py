@@ -25,9 +25,9 @@ from benchmarks.seed import CHUNKS_PER_FILE, WORDS, Clusters, Language, pack
 from commonplace.bootstrap.team import postgres_components
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
+from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.postgres_embeddings import EXACT_ROWS, PostgresEmbeddings, fit_length
 from commonplace.files.store.postgres_index import TOKENIZER
-from commonplace.files.store.sql_index import partition_of
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import Passage

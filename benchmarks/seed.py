@@ -21,7 +21,7 @@ import orjson
 
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
-from commonplace.files.store.sql_index import partition_of
+from commonplace.files.store.index_store import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze

@@ -22,11 +22,14 @@ from commonplace.files.indexing.embedding import (
 from commonplace.files.indexing.indexer import Indexer, IndexerSettings
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
+from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.protocol import ChunkStore, FileStore, PassageSource, VectorJobStore
-from commonplace.files.store.sql_index import partition_of
-from commonplace.files.store.sqlite import QUERIES, SqliteFiles
-from commonplace.files.store.sqlite_index import SqliteFileIndex
-from commonplace.files.store.sqlite_vectors import SqliteVectorJobs
+from commonplace.files.store.sqlite import (
+    QUERIES,
+    sqlite_files,
+    sqlite_index,
+    sqlite_vector_jobs,
+)
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
 from commonplace.search.lexical.retriever import LexicalRetriever
@@ -93,18 +96,18 @@ def build_files(
     postings = postings or SqlitePostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
     vectors = (
-        SqliteVectorJobs(database)
+        sqlite_vector_jobs(database)
         if external is not None and external.listener is not None
         else None
     )
-    local_vectors = SqliteVectorJobs(database, local=True) if listener is not None else None
-    index = SqliteFileIndex(
+    local_vectors = sqlite_vector_jobs(database, local=True) if listener is not None else None
+    index = sqlite_index(
         database,
         postings,
         outbox,
         vectors=[queue for queue in (vectors, local_vectors) if queue is not None],
     )
-    files = SqliteFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
+    files = sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(
         settings.index.workers, settings.index.batch_size, settings.delete_retention_days
     )

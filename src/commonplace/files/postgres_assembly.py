@@ -16,9 +16,8 @@ from commonplace.files.assembly import (
 )
 from commonplace.files.indexing.indexer import Indexer, IndexerSettings
 from commonplace.files.service import FilesService
-from commonplace.files.store.postgres import QUERIES, PostgresFiles
-from commonplace.files.store.postgres_index import LEASE_SECONDS, PostgresFileIndex
-from commonplace.files.store.postgres_vectors import PostgresVectorJobs
+from commonplace.files.store.postgres import QUERIES, postgres_files, postgres_vector_jobs
+from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index
 from commonplace.files.store.postgres_words import PostgresWords
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.postgres import PostgresPostings
@@ -73,16 +72,16 @@ def build_postgres_files(
         QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS
     )
     vectors = (
-        PostgresVectorJobs(database)
+        postgres_vector_jobs(database)
         if external is not None and external.listener is not None
         else None
     )
-    local_vectors = PostgresVectorJobs(database, local=True) if listener is not None else None
+    local_vectors = postgres_vector_jobs(database, local=True) if listener is not None else None
     queues = [queue for queue in (vectors, local_vectors) if queue is not None]
-    index = PostgresFileIndex(
+    index = postgres_index(
         database, postings, outbox, vectors=queues, lexical=settings.search.lexical
     )
-    files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
+    files = postgres_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(
         settings.index.workers,
         settings.index.batch_size,

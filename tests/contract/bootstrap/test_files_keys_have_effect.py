@@ -18,8 +18,8 @@ from commonplace.cli.doctor.examination import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files
+from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.postgres_words import fit_mode
-from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config.catalog import leaves
 from commonplace.kernel.errors import CommonplaceError

@@ -154,8 +154,8 @@ def test_no_statement_of_a_call_reads_other_tenants_rows(
         "SELECT id FROM search_document WHERE partition_id = %s", (partition,)
     ).fetchone()[0]  # type: ignore[index]
     read = 0
-    sources = load_queries(STORES[component], "postgres.sql")
-    for name, sql in load_postgres_queries(STORES[component]).items():
+    sources = load_queries(STORES[component], "common.sql", "postgres.sql")
+    for name, sql in load_postgres_queries(STORES[component], "common.sql", "postgres.sql").items():
         if (
             name in OPERATOR
             or name.startswith("tenant_")
@@ -198,7 +198,7 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_every_statement_of_postgres_is_used() -> None:
     code = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
     for file in STATEMENTS:
-        if not file.name.startswith("postgres"):
+        if not file.name.startswith(("common", "postgres")):
             continue
         for name, sql in load_postgres_queries(package_of(file), file.name).items():
             assert f'"{re.sub(r"move_.*", "move_", name)}' in code, (

@@ -13,13 +13,13 @@ import pytest
 from files_box import Words
 
 from commonplace.files.postgres_assembly import build_postgres_files
+from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.postgres_embeddings import (
     PostgresEmbeddings,
     fit_length,
     require_length,
 )
 from commonplace.files.store.postgres_sides import PostgresLocalSide
-from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.lexical.postgres import PostgresPostings

@@ -16,7 +16,7 @@ from commonplace.files.assembly import IndexerThread
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
 from commonplace.files.store.postgres_index import LEASE_SECONDS
 from commonplace.files.store.postgres_sides import PostgresLocalSide
-from commonplace.files.store.sql_files import microseconds
+from commonplace.files.store.units import microseconds
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.semantic.vector import VectorIndex

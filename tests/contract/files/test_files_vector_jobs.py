@@ -73,10 +73,10 @@ class Envelopes(MemoryEnvelopeStore):
         await super().put(envelopes, ttl_seconds)
 
     def flush(self) -> None:
-        self._kept.clear()
+        self._envelopes.clear()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._envelopes)
 
 
 class World:
@@ -331,7 +331,7 @@ def test_an_index_that_waits_for_a_key_is_not_up_to_date(world: World) -> None:
     ("keks", "said"),
     [
         ({7: "another-secret-of-length"}, "this process has 7"),
-        ({1: "another-secret"}, "under that id"),
+        ({1: "another-secret"}, "the secret of that id"),
     ],
 )
 def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(

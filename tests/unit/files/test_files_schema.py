@@ -83,7 +83,7 @@ def test_a_database_of_every_released_version_upgrades_with_its_data(
 
 def every_query(component: str) -> Iterator[tuple[str, str]]:
     folder = STORES[component]
-    for file in sorted((SOURCE / folder).glob("sqlite*.sql")):
+    for file in sorted((SOURCE / folder).glob("[cs]*.sql")):  # common.sql and SQLite's own
         yield from load_queries(f"commonplace.{folder.replace('/', '.')}", file.name).items()
 
 

@@ -1,4 +1,4 @@
--- Named query of files/sqlite.py alone; deeper listings, and PostgreSQL's, use the walk of files/sql_project.py.
+-- Named query of sqlite.py alone; deeper listings, and PostgreSQL's, use the walk of project_rows.py.
 
 -- name: files_inside
 -- Files directly inside a directory whose path ends before character :name. One further down leads behind its whole subdirectory.

@@ -1,4 +1,4 @@
--- Named queries of files/sql_files.py and files/sql_index.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
+-- Named queries of file_store.py and index_store.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
 -- Times are microseconds since the epoch on the outside. Every statement is bound to a tenant, except the operator's (purge, outbox).
 
 -- name: file
@@ -93,9 +93,6 @@ WHERE apikey_hash = :tenant AND project = :project AND directory = :directory AN
 INSERT INTO mcp_file_projects AS p (apikey_hash, project, files, bytes) VALUES (:tenant, :project, :files, :bytes)
 ON CONFLICT (apikey_hash, project) DO UPDATE SET files = p.files + excluded.files, bytes = p.bytes + excluded.bytes;
 
--- name: project_bytes
-SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
-
 -- name: below
 -- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
 SELECT id, path, size, microseconds_of(updated_at),
@@ -113,10 +110,6 @@ WHERE f.apikey_hash = :tenant AND f.project = :project AND f.path > :start AND f
   AND a.apikey_hash = :tenant AND a.project = :project AND a.directory = :directory
   AND a.updated_at = f.updated_at AND a.file_id = f.id;
 
--- name: below_unmark_inside
-DELETE FROM mcp_file_ancestors
-WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND directory < :upper;
-
 -- name: below_enqueue
 INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
 SELECT apikey_hash, project, path, 'DELETE', moment_of(:now), statement_timestamp(), statement_timestamp(), statement_timestamp()
@@ -132,9 +125,6 @@ WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < 
 
 -- name: file_delete
 UPDATE mcp_files SET deleted = TRUE, deleted_at = moment_of(:now) WHERE id = :id AND apikey_hash = :tenant;
-
--- name: file_move
-UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: restorable
 -- The newest deleted row of each path that is the given one or below it.
@@ -167,15 +157,6 @@ SELECT path, size, microseconds_of(created_at), microseconds_of(updated_at), con
     ) AS candidates
 ) AS summed WHERE before < :room ORDER BY path;
 
--- name: source_set
--- Where a file came from; nothing is left of what was noted before.
-INSERT INTO mcp_file_sources (file_id, source_path, origin)
-SELECT id, :source_path, :origin FROM mcp_files WHERE id = :id AND apikey_hash = :tenant
-ON CONFLICT (file_id) DO UPDATE SET source_path = excluded.source_path, origin = excluded.origin;
-
--- name: source_clear
-DELETE FROM mcp_file_sources WHERE file_id IN (SELECT id FROM mcp_files WHERE id = :id AND apikey_hash = :tenant);
-
 -- name: sources_forget
 DELETE FROM mcp_file_sources WHERE file_id IN (
     SELECT id FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = FALSE AND path = :path
@@ -188,12 +169,6 @@ DELETE FROM mcp_file_sources WHERE file_id IN (
 SELECT path, content_hash, s.source_path, s.origin FROM mcp_files f LEFT JOIN mcp_file_sources s ON s.file_id = f.id
 WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = FALSE
 ORDER BY path LIMIT :limit;
-
--- name: projects
-SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
-
--- name: project_usage
-SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
 
 -- name: deleted_usage
 SELECT count(*), coalesce(sum(size), 0)::bigint FROM mcp_files
@@ -239,18 +214,6 @@ UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_unt
 WHERE id IN (SELECT id FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp()
              FOR UPDATE SKIP LOCKED);
 
--- name: outbox_places
--- The projects that have queued work. Jumps from one to the next, however many jobs each has.
-WITH RECURSIVE place (id) AS (
-    SELECT (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
-    UNION ALL
-    SELECT (SELECT n.id FROM mcp_file_index_jobs p, mcp_file_index_jobs n
-            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
-            ORDER BY n.apikey_hash, n.project LIMIT 1)
-    FROM place WHERE place.id IS NOT NULL
-)
-SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = place.id;
-
 -- name: outbox_claim
 -- The oldest due jobs of one project whose file has a size in these bounds; a deleted file has none. What others are claiming at this
 -- moment is passed over, not waited for.
@@ -275,9 +238,6 @@ WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= stateme
 -- name: outbox_release
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
 WHERE status = 'processing' AND lease_owner = :owner;
-
--- name: outbox_complete
-DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
 -- name: outbox_retry
 UPDATE mcp_file_index_jobs
@@ -305,14 +265,6 @@ WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR pro
 SELECT count(*), count(*) FILTER (WHERE chunk_index = 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
 
--- name: chunks_of_file
-SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
-WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
-
--- name: passages_of_file
-SELECT id, chunk_content, content_hash FROM mcp_file_chunks
-WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
-
 -- name: chunk_live
 -- A chunk with what the live file now holds at its place.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content,
@@ -330,9 +282,6 @@ VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :contex
 -- name: chunk_move
 UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, updated_at = moment_of(:now)
 WHERE id = :id AND apikey_hash = :tenant;
-
--- name: chunk_delete
-DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: chunk_served
 UPDATE mcp_file_chunks SET last_served_at = moment_of(:now) WHERE id = :id AND apikey_hash = :tenant;
@@ -363,25 +312,13 @@ SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:s
 -- name: forget_chunks
 DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
 
--- name: tenant_any
-SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
-
 -- name: tenant_files
 SELECT count(*) FROM mcp_files WHERE apikey_hash = :tenant AND deleted = FALSE;
-
--- name: tenant_move_files
-UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
-
--- name: tenant_move_ancestors
-UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
 
 -- name: tenant_move_projects
 WITH moved AS (DELETE FROM mcp_file_projects WHERE apikey_hash = :old RETURNING project, files, bytes)
 INSERT INTO mcp_file_projects (apikey_hash, project, files, bytes) SELECT :new, project, files, bytes FROM moved
 ON CONFLICT (apikey_hash, project) DO UPDATE SET files = excluded.files, bytes = excluded.bytes;
-
--- name: tenant_move_chunks
-UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
 
 -- name: tenant_move_jobs
 WITH moved AS (DELETE FROM mcp_file_index_jobs WHERE apikey_hash = :old
@@ -391,16 +328,3 @@ SELECT :new, project, file_path, operation, file_updated_at, available_at, creat
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = excluded.operation, retry_count = 0, available_at = excluded.available_at,
     generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
-
--- name: tenant_move_vector_jobs
--- A key was sealed for the old owner only.
-UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
-WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
-                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
-
--- name: tenant_move_local_vector_jobs
--- All files of the new owner are queued again, and their vectors after them.
-DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
-
--- name: tenant_move_partitions
-UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

@@ -1,4 +1,4 @@
--- Named queries of files/postgres_embeddings.py. `DIMENSIONS` is the length of the vectors, `PARTITION` a partition's number: both are
+-- Named queries of postgres_embeddings.py. `DIMENSIONS` is the length of the vectors, `PARTITION` a partition's number: both are
 -- whole numbers put in by the program, because a type and an index's condition cannot be parameters. Answers are binary: a vector
 -- travels as half as many bytes as its row holds. `(SELECT :query...)` is read once; a bare parameter would be read again for every row
 -- as soon as PostgreSQL keeps the plan.

@@ -1,4 +1,4 @@
--- Named queries of files/sql_vectors.py in PostgreSQL's dialect: the queues of vectors. The queue of the model on this machine has the same
+-- Named queries of vector_jobs.py in PostgreSQL's dialect: the queues of vectors. The queue of the model on this machine has the same
 -- statements for a table of its own.
 
 -- name: vector_enqueue

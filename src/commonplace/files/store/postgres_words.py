@@ -16,7 +16,7 @@ import orjson
 import psycopg
 
 from commonplace.files.engine.reindex import CONTEXT, TEXT
-from commonplace.files.store.sql_index import COLLECTION, key_of
+from commonplace.files.store.index_store import COLLECTION, key_of
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LexicalMode
 from commonplace.search.lexical.bm25 import idf
@@ -38,6 +38,7 @@ from commonplace.storage.failures import describe_publicly
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.relational import SqlConnection
 
 log = logging.getLogger("commonplace.files.words")
 LABELS = {TEXT: "A", CONTEXT: "B"}  # what PostgreSQL calls weights of positions, D to A
@@ -92,7 +93,7 @@ class PostgresWords:
 
 
 def add_words(
-    connection: PostgresConnection,
+    connection: SqlConnection,
     partition_id: int,
     tenant: str,
     chunks: Sequence[tuple[int, Terms]],

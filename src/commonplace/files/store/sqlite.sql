@@ -1,4 +1,4 @@
--- Named queries of files/sql_files.py and files/sql_index.py; postgres.sql has the same names and parameters.
+-- Named queries of file_store.py and index_store.py; postgres.sql has the same names and parameters.
 -- Every one is bound to a tenant, except the operator's (purge, outbox).
 
 -- name: file
@@ -66,9 +66,6 @@ WHERE apikey_hash = :tenant AND project = :project AND directory = :directory AN
 INSERT INTO mcp_file_projects (apikey_hash, project, files, bytes) VALUES (:tenant, :project, :files, :bytes)
 ON CONFLICT (apikey_hash, project) DO UPDATE SET files = files + excluded.files, bytes = bytes + excluded.bytes;
 
--- name: project_bytes
-SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
-
 -- name: below
 -- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
 SELECT id, path, size, updated_at,
@@ -85,10 +82,6 @@ DELETE FROM mcp_file_ancestors WHERE (apikey_hash, project, directory, updated_a
     SELECT apikey_hash, project, :directory, updated_at, id FROM mcp_files
     WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0);
 
--- name: below_unmark_inside
-DELETE FROM mcp_file_ancestors
-WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND directory < :upper;
-
 -- name: below_enqueue
 INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
 SELECT apikey_hash, project, path, 'DELETE', :now, :now, :now, :now FROM mcp_files
@@ -103,9 +96,6 @@ WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < 
 
 -- name: file_delete
 UPDATE mcp_files SET deleted = 1, deleted_at = :now WHERE id = :id AND apikey_hash = :tenant;
-
--- name: file_move
-UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: restorable
 -- The newest deleted row of each path that is the given one or below it.
@@ -136,15 +126,6 @@ SELECT path, size, created_at, updated_at, content_hash, (SELECT content FROM mc
     )
 ) AS summed WHERE before < :room ORDER BY path;
 
--- name: source_set
--- Where a file came from; nothing is left of what was noted before.
-INSERT INTO mcp_file_sources (file_id, source_path, origin)
-SELECT id, :source_path, :origin FROM mcp_files WHERE id = :id AND apikey_hash = :tenant
-ON CONFLICT (file_id) DO UPDATE SET source_path = excluded.source_path, origin = excluded.origin;
-
--- name: source_clear
-DELETE FROM mcp_file_sources WHERE file_id IN (SELECT id FROM mcp_files WHERE id = :id AND apikey_hash = :tenant);
-
 -- name: sources_forget
 DELETE FROM mcp_file_sources WHERE file_id IN (
     SELECT id FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = 0 AND path = :path
@@ -157,12 +138,6 @@ DELETE FROM mcp_file_sources WHERE file_id IN (
 SELECT path, content_hash, s.source_path, s.origin FROM mcp_files f LEFT JOIN mcp_file_sources s ON s.file_id = f.id
 WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
 ORDER BY path LIMIT :limit;
-
--- name: projects
-SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
-
--- name: project_usage
-SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
 
 -- name: deleted_usage
 SELECT count(*), coalesce(sum(size), 0) FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = 1;
@@ -203,18 +178,6 @@ UPDATE mcp_file_index_jobs SET lease_until = :now + :lease WHERE status = 'proce
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_until <= :now;
 
--- name: outbox_places
--- The projects that have queued work. Jumps from one to the next, however many jobs each has.
-WITH RECURSIVE place (id) AS (
-    SELECT (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
-    UNION ALL
-    SELECT (SELECT n.id FROM mcp_file_index_jobs p, mcp_file_index_jobs n
-            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
-            ORDER BY n.apikey_hash, n.project LIMIT 1)
-    FROM place WHERE place.id IS NOT NULL
-)
-SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = place.id;
-
 -- name: outbox_claim
 -- The oldest due jobs of one project whose file has a size in these bounds; a deleted file has none.
 UPDATE mcp_file_index_jobs SET status = 'processing', lease_owner = :owner, lease_until = :now + :lease, updated_at = :now
@@ -236,9 +199,6 @@ WHERE status = 'processing' AND lease_owner <> :owner;
 -- name: outbox_release
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_owner = :owner;
-
--- name: outbox_complete
-DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
 -- name: outbox_retry
 UPDATE mcp_file_index_jobs
@@ -265,14 +225,6 @@ WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project =
 SELECT count(*), coalesce(sum(chunk_index = 0), 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
 
--- name: chunks_of_file
-SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
-WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
-
--- name: passages_of_file
-SELECT id, chunk_content, content_hash FROM mcp_file_chunks
-WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
-
 -- name: chunk_live
 -- A chunk with what the live file now holds at its place.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte), c.content_hash,
@@ -289,9 +241,6 @@ VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :contex
 -- name: chunk_move
 UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, updated_at = :now
 WHERE id = :id AND apikey_hash = :tenant;
-
--- name: chunk_delete
-DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: chunk_served
 UPDATE mcp_file_chunks SET last_served_at = :now WHERE id = :id AND apikey_hash = :tenant;
@@ -320,36 +269,11 @@ SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:s
 -- name: forget_chunks
 DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
 
--- name: tenant_any
-SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
-
 -- name: tenant_files
 SELECT count(*) FROM mcp_files WHERE apikey_hash = :tenant AND deleted = 0;
-
--- name: tenant_move_files
-UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
-
--- name: tenant_move_ancestors
-UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
 
 -- name: tenant_move_projects
 UPDATE OR REPLACE mcp_file_projects SET apikey_hash = :new WHERE apikey_hash = :old;
 
--- name: tenant_move_chunks
-UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
-
 -- name: tenant_move_jobs
 UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
-
--- name: tenant_move_vector_jobs
--- A key was sealed for the old owner only.
-UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
-WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
-                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
-
--- name: tenant_move_local_vector_jobs
--- All files of the new owner are queued again, and their vectors after them.
-DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
-
--- name: tenant_move_partitions
-UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

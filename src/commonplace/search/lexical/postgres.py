@@ -9,8 +9,8 @@ from typing import TypeVar
 import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.lexical.posting_search import PostingSearch
-from commonplace.search.lexical.posting_writer import PostingWriter
+from commonplace.search.lexical.index_searcher import IndexSearcher
+from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.search.model import (
     LexicalResult,
     Partition,
@@ -27,16 +27,16 @@ from commonplace.storage.queries import load_postgres_queries
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
 SCHEMA = SchemaComponent("search", "commonplace.search")
-_QUERIES = load_postgres_queries("commonplace.search.lexical")
+_QUERIES = load_postgres_queries("commonplace.search.lexical", "common.sql", "postgres.sql")
 
 
-class PostgresPostings(PostingWriter):
+class PostgresPostings(IndexWriter):
     """The lexical store of every collection in one database, shared by any number of processes."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(_QUERIES)
         self._database = database
-        self._search = PostingSearch(_QUERIES)
+        self._search = IndexSearcher(_QUERIES)
 
     async def search(
         self,

@@ -1,9 +1,6 @@
--- Named queries of search/sql_postings.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
+-- Named queries of index_searcher.py and index_writer.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
 -- Lists arrive as JSON arrays. A list of ids becomes an array while the statement is planned, so that the planner knows how much it asks
 -- for, and never takes a short query for one that touches half of the table.
-
--- name: partition_id
-SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
 
 -- name: partition_lock
 -- The same before a change: until the transaction ends, nobody else changes this partition's statistics.
@@ -13,9 +10,6 @@ SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collect
 -- Whoever comes second waits for the first, and shares its row.
 INSERT INTO search_partition AS p (tenant, collection, scope) VALUES (:tenant, :collection, :scope)
 ON CONFLICT (tenant, collection, scope) DO UPDATE SET scope = p.scope RETURNING id;
-
--- name: fields
-SELECT field, documents, length FROM search_field WHERE partition_id = :partition;
 
 -- name: field_change
 INSERT INTO search_field AS f (partition_id, field, documents, length) VALUES (:partition, :field, :documents, :length)
@@ -32,14 +26,6 @@ WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_ele
 -- name: document_add
 -- No row where the key is there already.
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms::jsonb) ON CONFLICT DO NOTHING RETURNING id;
-
--- name: document_remove
-DELETE FROM search_document WHERE id = :id;
-
--- name: documents_with_prefix
--- `:upper` is the least string above every string with the prefix.
-SELECT document FROM search_document
-WHERE partition_id = :partition AND document >= :prefix AND document < :upper ORDER BY document;
 
 -- name: ids_with_prefix
 SELECT id FROM search_document
@@ -103,12 +89,3 @@ SELECT id, document FROM search_document WHERE id = ANY (translate(:ids, '[]', '
 -- :documents is a JSON array of keys.
 SELECT id FROM search_document
 WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
-
--- name: document_count
-SELECT count(*) FROM search_document WHERE partition_id = :partition;
-
--- name: partition_postings_remove
-DELETE FROM search_posting WHERE term_id IN (SELECT id FROM search_term WHERE partition_id = :partition);
-
--- name: partition_remove
-DELETE FROM search_partition WHERE id = :partition;

@@ -1,4 +1,4 @@
--- Named queries of search/posting_cache.py and search/packing.py: SQLite only.
+-- Named queries of posting_cache.py and packing.py: SQLite only.
 
 -- name: postings_after
 -- Postings of a term behind a document id, in one value: id * :shift + frequency << 16 + length, both capped to their bits.

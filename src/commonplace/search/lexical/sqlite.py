@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import apsw
 
+from commonplace.search.lexical.index_searcher import IndexSearcher
+from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.search.lexical.packing import LEAST_DOCUMENTS, Packing
 from commonplace.search.lexical.plan import QueryPlan, leading_terms
 from commonplace.search.lexical.posting_cache import PostingCache
-from commonplace.search.lexical.posting_search import PostingSearch
-from commonplace.search.lexical.posting_writer import PostingWriter
 from commonplace.search.lexical.ranking import RankedDocument, SqlRanker
 from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import (
@@ -35,7 +35,7 @@ from commonplace.storage.sqlite.migrations import migrate
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
 INLINE_POSTINGS = 2_000  # fewer are ranked faster here than the hop to another thread takes
-_QUERIES = load_queries("commonplace.search.lexical", "sqlite.sql")
+_QUERIES = load_queries("commonplace.search.lexical", "common.sql", "sqlite.sql")
 _BUFFER = load_queries("commonplace.search.lexical", "write_buffer.sql")
 _LISTS = load_queries("commonplace.search.lexical", "posting_cache.sql")
 DELETED_SHARE = 0.25  # deleted documents among the best that call for fresh lists
@@ -72,7 +72,7 @@ class CachedRanker:
         return ranked
 
 
-class SqlitePostings(PostingWriter):
+class SqlitePostings(IndexWriter):
     """The lexical store of every collection in one database file."""
 
     def __init__(self, database: Database, *, in_memory: bool = True) -> None:
@@ -84,7 +84,7 @@ class SqlitePostings(PostingWriter):
         self._state = buffer.state
         self._cache = PostingCache(_LISTS)
         ranker = CachedRanker(SqlRanker(_QUERIES), self._cache) if cached else None
-        self._search = PostingSearch(_QUERIES, ranker, buffer)
+        self._search = IndexSearcher(_QUERIES, ranker, buffer)
         self._packing = (
             Packing(database, _LISTS, least_documents=LEAST_DOCUMENTS) if cached else None
         )

@@ -1,8 +1,5 @@
--- Named queries of search/sql_postings.py; postgres.sql has the same names and parameters.
+-- Named queries of index_searcher.py and index_writer.py; postgres.sql has the same names and parameters.
 -- Every one starts from a partition, which names tenant, collection and scope.
-
--- name: partition_id
-SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
 
 -- name: partition_lock
 -- The same before a change; here the writer has the whole database.
@@ -10,9 +7,6 @@ SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collect
 
 -- name: partition_add
 INSERT INTO search_partition (tenant, collection, scope) VALUES (:tenant, :collection, :scope) RETURNING id;
-
--- name: fields
-SELECT field, documents, length FROM search_field WHERE partition_id = :partition;
 
 -- name: field_change
 INSERT INTO search_field (partition_id, field, documents, length) VALUES (:partition, :field, :documents, :length)
@@ -29,14 +23,6 @@ CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wan
 -- name: document_add
 -- No row where the key is there already.
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) ON CONFLICT DO NOTHING RETURNING id;
-
--- name: document_remove
-DELETE FROM search_document WHERE id = :id;
-
--- name: documents_with_prefix
--- `:upper` is the least string above every string with the prefix.
-SELECT document FROM search_document
-WHERE partition_id = :partition AND document >= :prefix AND document < :upper ORDER BY document;
 
 -- name: ids_with_prefix
 SELECT id FROM search_document
@@ -95,12 +81,3 @@ WHERE d.partition_id = :partition;
 -- name: document_ids
 -- :documents is a JSON array of keys.
 SELECT d.id FROM json_each(:documents) AS wanted CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wanted.value;
-
--- name: document_count
-SELECT count(*) FROM search_document WHERE partition_id = :partition;
-
--- name: partition_postings_remove
-DELETE FROM search_posting WHERE term_id IN (SELECT id FROM search_term WHERE partition_id = :partition);
-
--- name: partition_remove
-DELETE FROM search_partition WHERE id = :partition;

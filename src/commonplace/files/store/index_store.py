@@ -1,16 +1,12 @@
-"""The files index over named SQL: chunks beside their postings, the job outbox, and the times
+"""The index of files over named SQL: chunks beside their postings, the job outbox, and the times
 chunks were served.
-
-`sqlite_index.py` and `postgres_index.py` say how a unit of work runs and where the words of a chunk
-go.
 """
 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Protocol
 
 from commonplace.files.model import (
     AddedChunk,
@@ -27,14 +23,13 @@ from commonplace.files.model import (
     VectorJob,
     with_vectors,
 )
-from commonplace.files.store.sql_vectors import SqlVectorJobs
+from commonplace.files.store.units import IndexUnits, microseconds
+from commonplace.files.store.vector_jobs import SqlVectorJobs
 from commonplace.search.model import IndexDocument, Partition, Passage
 from commonplace.storage.fair_queue import FairQueue
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
 from commonplace.storage.relational import Row, SqlConnection
 
-Result = TypeVar("Result")
-C = TypeVar("C", bound=SqlConnection)
 COLLECTION = "files"
 
 
@@ -43,17 +38,63 @@ def partition_of(tenant: str, project: str) -> Partition:
 
 
 def key_of(path: str, chunk_id: int) -> str:
-    """The search key of a chunk. `#` is no path character, so a path prefix is a key prefix."""
+    """Return the search key of a chunk: no path has a `#`, so a path prefix is a key prefix."""
     return f"{path}#{chunk_id}"
 
 
-class SqlFileIndex(ABC, Generic[C]):
-    """`ChunkStore` and `JobStore`, but for how a unit of work runs."""
+class WordIndex(Protocol):
+    """Where the words of chunks go, in the transaction that stores the chunks."""
+
+    def put(
+        self,
+        connection: SqlConnection,
+        partition: Partition,
+        documents: Sequence[tuple[int, IndexDocument]],
+    ) -> None:
+        """Index the words of new chunks, by chunk id."""
+        ...
+
+    def drop(
+        self,
+        connection: SqlConnection,
+        partition: Partition,
+        path: str,
+        chunk_ids: Sequence[int],
+    ) -> None:
+        """Remove the words of chunks, before the chunks are removed."""
+        ...
+
+    def clear(self, connection: SqlConnection, partition: Partition) -> None:
+        """Remove the words of a project."""
+        ...
+
+    def storable(self, text: str) -> str:
+        """Return a text as the database can hold it."""
+        ...
+
+    def chunk_text(self, row: Row) -> str:
+        """Return the text of a chunk's row (id, start, end, text, live bytes, hash, source)."""
+        ...
+
+    async def tidy(self) -> bool:
+        """Do a short piece of work that makes searches cheaper; False when there is none."""
+        ...
+
+
+class SqlIndexStore:
+    """`ChunkStore` and `JobStore` of both databases."""
 
     def __init__(
-        self, outbox: Outbox, now: Callable[[], int], vectors: Sequence[SqlVectorJobs[C]] = ()
+        self,
+        units: IndexUnits,
+        words: WordIndex,
+        outbox: Outbox,
+        now: Callable[[], int] = microseconds,
+        vectors: Sequence[SqlVectorJobs] = (),
     ) -> None:
         """`vectors`: the queues that files go on to once their words are indexed."""
+        self._units = units
+        self._words = words
         self._outbox = outbox
         self._vectors = vectors
         self._turns = FairQueue()
@@ -62,49 +103,12 @@ class SqlFileIndex(ABC, Generic[C]):
         self._owner = ""
         self._served: dict[tuple[str, int], int] = {}
         self._served_guard = threading.Lock()
+        self.tidy = words.tidy
 
-    @abstractmethod
-    async def _look(self, work: Callable[[C], Result]) -> Result:
-        """Run a bounded read."""
-
-    @abstractmethod
-    async def _scan(self, work: Callable[[C], Result]) -> Result:
-        """Run a read that may be long, in one snapshot."""
-
-    @abstractmethod
-    async def _write(self, work: Callable[[C], Result]) -> Result:
-        """Run a change of the index.
-
-        It is derived: a step lost in a power failure leaves its job queued, and is done again.
-        """
-
-    @abstractmethod
-    def _put(
-        self, connection: C, partition: Partition, documents: Sequence[tuple[int, IndexDocument]]
-    ) -> None:
-        """Index the words of new chunks, by chunk id."""
-
-    @abstractmethod
-    def _drop(
-        self, connection: C, partition: Partition, path: str, chunk_ids: Sequence[int]
-    ) -> None:
-        """Take the words of chunks out of the index, before the chunks go."""
-
-    @abstractmethod
-    def _clear(self, connection: C, partition: Partition) -> None: ...
-
-    def _stored(self, text: str) -> str:
-        """A text as the database can hold it."""
-        return text
-
-    def _text(self, row: Row) -> str:
-        """The text of a chunk, of its row (id, start, end, text, live bytes, hash, source path)."""
-        return str(row[3])
-
-    # -- what search results need
+    # Search results
 
     async def chunks(self, tenant: str, project: Project, keys: Sequence[str]) -> list[StoredChunk]:
-        def look(connection: C) -> list[StoredChunk]:
+        def look(connection: SqlConnection) -> list[StoredChunk]:
             asked = []
             for key in keys:
                 path, _, number = key.rpartition("#")
@@ -121,14 +125,14 @@ class SqlFileIndex(ABC, Generic[C]):
                             FilePath(path),
                             row[1],
                             row[2],
-                            self._text(row),
+                            self._words.chunk_text(row),
                             row[4],
                             row[6],
                         )
                     )
             return found
 
-        return await self._look(look)
+        return await self._units.look(look)
 
     def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
         now = self._now()
@@ -144,14 +148,14 @@ class SqlFileIndex(ABC, Generic[C]):
                 {"tenant": tenant, "id": chunk_id, "now": at}
                 for (tenant, chunk_id), at in sorted(served.items())
             ]
-            await self._write(
+            await self._units.commit(
                 lambda connection: (
                     connection.executemany(self._queries["chunk_served"], rows) and None
                 )
             )
 
     async def state(self, tenant: str, project: Project | None) -> IndexState:
-        def look(connection: C) -> IndexState:
+        def look(connection: SqlConnection) -> IndexState:
             counts = self._outbox.counts(connection, tenant, project)
             keys = {"tenant": tenant, "scope": project}
             chunks, files = connection.execute(self._queries["chunk_counts"], keys).fetchone() or (
@@ -171,18 +175,16 @@ class SqlFileIndex(ABC, Generic[C]):
                 dead,
             )
 
-        state = await self._scan(look)
+        state = await self._units.scan(look)
         for queue in self._vectors:
             state = with_vectors(state, await queue.counts(tenant, project))
         return state
 
     async def backlog(self, tenant: str | None = None) -> IndexBacklog:
-        counts = await self._scan(lambda connection: self._outbox.counts(connection, tenant))
+        counts = await self._units.scan(lambda connection: self._outbox.counts(connection, tenant))
         waiting, dead = counts.pending + counts.processing, counts.dead
         for queue in self._vectors:
-            if (
-                queue.local
-            ):  # an external model may be away for hours: its queue has figures of its own
+            if queue.local:  # an external model may be away for hours: it has its own figures
                 vectors = await queue.counts(tenant)
                 waiting, dead = waiting + vectors.embedding, dead + vectors.dead
         return IndexBacklog(waiting, dead, counts.oldest_at)
@@ -190,12 +192,12 @@ class SqlFileIndex(ABC, Generic[C]):
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}
 
-        def work(connection: C) -> int:
+        def work(connection: SqlConnection) -> int:
             if rebuild:
                 for (name,) in connection.execute(
                     self._queries["indexed_projects"], keys
                 ).fetchall():
-                    self._clear(connection, partition_of(tenant, str(name)))
+                    self._words.clear(connection, partition_of(tenant, str(name)))
                 connection.execute(self._queries["forget_chunks"], keys)
             connection.execute(self._queries["enqueue_stale"], {**keys, "now": self._now()})
             return len(
@@ -204,12 +206,12 @@ class SqlFileIndex(ABC, Generic[C]):
                 ).fetchall()
             )
 
-        return int(await self._write(work))
+        return int(await self._units.commit(work))
 
-    # -- what a worker does
+    # The work of an index worker
 
     async def due(self) -> bool:
-        return await self._look(
+        return await self._units.look(
             lambda connection: (
                 connection.execute(self._queries["job_due"], {"now": self._now()}).fetchone()
                 is not None
@@ -217,32 +219,32 @@ class SqlFileIndex(ABC, Generic[C]):
         )
 
     async def reclaim(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: self._outbox.reclaim(connection, owner=owner, now=self._now())
         )
 
     async def release(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: self._outbox.release(connection, owner=owner, now=self._now())
         )
 
     async def claim(self, owner: str, limit: int, large: LargeJobs | None = None) -> list[Job]:
         self._owner = owner
 
-        def work(connection: C) -> list[Lease]:
+        def work(connection: SqlConnection) -> list[Lease]:
             return self._outbox.claim(
                 connection, self._turns, owner=owner, now=self._now(), limit=limit, large=large
             )
 
-        return [_job(lease) for lease in await self._write(work)]
+        return [_job(lease) for lease in await self._units.commit(work)]
 
     async def renew(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: self._outbox.renew(connection, owner=owner, now=self._now())
         )
 
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
-        def read(connection: C) -> list[Source]:
+        def read(connection: SqlConnection) -> list[Source]:
             found: list[Source] = []
             room = max_bytes
             for job in jobs:
@@ -254,7 +256,7 @@ class SqlFileIndex(ABC, Generic[C]):
                     break
             return found
 
-        return await self._scan(read)
+        return await self._units.scan(read)
 
     async def apply(
         self,
@@ -265,11 +267,11 @@ class SqlFileIndex(ABC, Generic[C]):
         *,
         complete: bool,
     ) -> bool:
-        def work(connection: C) -> bool:
-            if not self._held(connection, job) or not self._unchanged(
+        def work(connection: SqlConnection) -> bool:
+            if not self._is_leased(connection, job) or not self._unchanged(
                 connection, job, content_hash
             ):
-                # a newer generation of the job is queued already, or another worker has it
+                # a newer generation of the job is queued, or another worker has the job
                 return False
             self._remove(connection, job, step.removed)
             self._move(connection, job, step.moved)
@@ -280,10 +282,10 @@ class SqlFileIndex(ABC, Generic[C]):
                     queue.enqueue(connection, job)
             return True
 
-        return await self._write(work)
+        return await self._units.commit(work)
 
     async def passages(self, job: VectorJob) -> list[Passage]:
-        rows = await self._scan(
+        rows = await self._units.scan(
             lambda connection: connection.execute(
                 self._queries["passages_of_file"], _keys(job)
             ).fetchall()
@@ -293,43 +295,40 @@ class SqlFileIndex(ABC, Generic[C]):
             for identity, text, digest in rows
         ]
 
-    async def tidy(self) -> bool:
-        return False
-
     async def fail(self, job: Job, error: str) -> bool:
-        text = self._stored(error)
+        text = self._words.storable(error)
         return bool(
-            await self._write(
+            await self._units.commit(
                 lambda connection: self._outbox.fail(connection, _lease(job), text, now=self._now())
             )
         )
 
-    # -- inside one step
+    # Inside one step
 
-    def _held(self, connection: C, job: Job) -> bool:
+    def _is_leased(self, connection: SqlConnection, job: Job) -> bool:
         values = {"id": job.id, "generation": job.generation, "owner": self._owner}
         return connection.execute(self._queries["job_held"], values).fetchone() is not None
 
-    def _unchanged(self, connection: C, job: Job, content_hash: str | None) -> bool:
+    def _unchanged(self, connection: SqlConnection, job: Job, content_hash: str | None) -> bool:
         row = connection.execute(self._queries["file"], _keys(job)).fetchone()
         return (row[4] if row else None) == content_hash
 
-    def _indexed(self, connection: C, job: Job) -> tuple[IndexedChunk, ...]:
+    def _indexed(self, connection: SqlConnection, job: Job) -> tuple[IndexedChunk, ...]:
         return tuple(
             IndexedChunk(*row)
             for row in connection.execute(self._queries["chunks_of_file"], _keys(job))
         )
 
-    def _remove(self, connection: C, job: Job, ids: Sequence[int]) -> None:
+    def _remove(self, connection: SqlConnection, job: Job, ids: Sequence[int]) -> None:
         if ids:
-            self._drop(connection, partition_of(job.tenant, job.project), job.path, ids)
+            self._words.drop(connection, partition_of(job.tenant, job.project), job.path, ids)
             connection.executemany(
                 self._queries["chunk_delete"],
                 [{"id": chunk_id, "tenant": job.tenant} for chunk_id in ids],
             )
 
-    def _move(self, connection: C, job: Job, chunks: Sequence[IndexedChunk]) -> None:
-        """Two passes, because positions are unique: out of the way first, then to the new place."""
+    def _move(self, connection: SqlConnection, job: Job, chunks: Sequence[IndexedChunk]) -> None:
+        """Move chunks in two passes, because positions are unique: out of the way, then in place."""
         now = self._now()
         for sign in (-1, 1) if chunks else ():
             rows = [
@@ -346,7 +345,11 @@ class SqlFileIndex(ABC, Generic[C]):
             connection.executemany(self._queries["chunk_move"], rows)
 
     def _add(
-        self, connection: C, job: Job, chunks: Sequence[AddedChunk], terms: Sequence[Terms]
+        self,
+        connection: SqlConnection,
+        job: Job,
+        chunks: Sequence[AddedChunk],
+        terms: Sequence[Terms],
     ) -> None:
         asked = []
         for chunk in chunks:
@@ -355,11 +358,11 @@ class SqlFileIndex(ABC, Generic[C]):
                 "index": chunk.index,
                 "start": chunk.start,
                 "end": chunk.end,
-                "content": self._stored(chunk.text),
+                "content": self._words.storable(chunk.text),
             }
             values |= {
                 "hash": chunk.content_hash,
-                "context": self._stored(chunk.context),
+                "context": self._words.storable(chunk.context),
                 "now": self._now(),
             }
             asked.append(connection.execute(self._queries["chunk_insert"], values))
@@ -369,10 +372,10 @@ class SqlFileIndex(ABC, Generic[C]):
             assert row is not None
             documents.append((int(row[0]), IndexDocument(key_of(job.path, row[0]), fields)))
         if documents:
-            self._put(connection, partition_of(job.tenant, job.project), documents)
+            self._words.put(connection, partition_of(job.tenant, job.project), documents)
 
 
-def _keys(job: Job | VectorJob) -> dict[str, Any]:
+def _keys(job: Job | VectorJob) -> dict[str, str]:
     return {"tenant": job.tenant, "project": job.project, "path": job.path}
 
 

@@ -44,7 +44,7 @@ def partition_parameters(partition: Partition) -> dict[str, str]:
     }
 
 
-class PostingSearch:
+class IndexSearcher:
     """Searches inside a snapshot of the caller; both databases use it with their statements."""
 
     def __init__(

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
-from commonplace.search.lexical.posting_search import find_partition, partition_parameters
+from commonplace.search.lexical.index_searcher import find_partition, partition_parameters
 from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import IndexDocument, Partition, Terms, upper_bound
 from commonplace.storage.relational import Row, SqlConnection
@@ -25,7 +25,7 @@ from commonplace.storage.relational import Row, SqlConnection
 PIPELINED = 64  # statements under way at once
 
 
-class PostingWriter:
+class IndexWriter:
     """Changes a partition. With a write buffer, single documents reach the lists in batches."""
 
     def __init__(self, queries: Mapping[str, str], buffer: WriteBuffer | None = None) -> None:

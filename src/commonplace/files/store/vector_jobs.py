@@ -1,31 +1,32 @@
-"""The queues of vectors, over named SQL: one for the model on this machine, one for an external
-model.
+"""Queues of vectors to make, over named SQL: one for the local model, one for an external one.
 
 Jobs of an external model carry a reference to a sealed key, never a key.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
 
 from commonplace.files.model import FilePath, Job, Project, VectorCounts, VectorJob
 from commonplace.files.store.protocol import VECTOR_LEASE_SECONDS
+from commonplace.files.store.units import IndexUnits, microseconds
 from commonplace.storage.fair_queue import FairQueue, TenantScope
 from commonplace.storage.outbox import MAX_ERROR_CHARACTERS
 from commonplace.storage.relational import SqlConnection
 
-Result = TypeVar("Result")
-C = TypeVar("C", bound=SqlConnection)
 EXTERNAL_TABLE, LOCAL_TABLE = "mcp_file_vector_jobs", "mcp_file_local_vector_jobs"
 
 
-class SqlVectorJobs(ABC, Generic[C]):
-    """`VectorJobStore`, but for how a unit of work runs."""
+class SqlVectorJobs:
+    """The `VectorJobStore` of both databases."""
 
     def __init__(
-        self, queries: Mapping[str, str], now: Callable[[], int], *, local: bool = False
+        self,
+        units: IndexUnits,
+        queries: Mapping[str, str],
+        now: Callable[[], int] = microseconds,
+        *,
+        local: bool = False,
     ) -> None:
         """`local`: the queue of the model on this machine."""
         self._queries = (
@@ -34,32 +35,25 @@ class SqlVectorJobs(ABC, Generic[C]):
             else queries
         )
         self.local = local
+        self._units = units
         self._now = now
         self._turns = FairQueue()
 
-    @abstractmethod
-    async def _look(self, work: Callable[[C], Result]) -> Result:
-        """Run a bounded read."""
-
-    @abstractmethod
-    async def _write(self, work: Callable[[C], Result]) -> Result:
-        """Run a change. It is derived: what a power failure undoes is done again."""
-
     def enqueue(self, connection: SqlConnection, job: Job) -> None:
-        """In the transaction that finishes the words of a file."""
+        """Queue a file, in the transaction that finishes its words."""
         connection.execute(
             self._queries["vector_enqueue"],
             {**_keys(job.tenant, job.project, job.path), "now": self._now()},
         )
 
-    # -- what a caller's key does
+    # Keys of callers
 
     async def wanting(
         self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = ""
     ) -> list[tuple[Project, FilePath]]:
         values = {"tenant": tenant, "now": self._now(), "limit": limit, "key": key}
 
-        def look(connection: C) -> list[tuple[Project, FilePath]]:
+        def look(connection: SqlConnection) -> list[tuple[Project, FilePath]]:
             rows = connection.execute(self._queries["vector_wanting"], values).fetchall()
             if at is not None:
                 project, path = at
@@ -76,35 +70,34 @@ class SqlVectorJobs(ABC, Generic[C]):
                 )
             )[:limit]
 
-        return await self._look(look)
+        return await self._units.look(look)
 
     async def attach(
         self, tenant: str, references: Sequence[tuple[Project, FilePath, str]]
     ) -> None:
         now = self._now()
-        ordered = sorted(
-            references
-        )  # in one order everywhere: two processes that attach keys do not block each other
+        # in one order everywhere: two processes that attach keys do not block each other
+        ordered = sorted(references)
         rows = [
             {**_keys(tenant, project, path), "ref": reference, "now": now}
             for project, path, reference in ordered
         ]
-        await self._write(
+        await self._units.commit(
             lambda connection: connection.executemany(self._queries["vector_attach"], rows) and None
         )
 
-    # -- what a worker does
+    # The work of a vector worker
 
     async def due(self) -> bool:
         values = {"now": self._now()}
-        return await self._look(
+        return await self._units.look(
             lambda connection: (
                 connection.execute(self._queries["vector_due"], values).fetchone() is not None
             )
         )
 
     async def claim(self, owner: str, limit: int) -> list[VectorJob]:
-        def work(connection: C) -> list[VectorJob]:
+        def work(connection: SqlConnection) -> list[VectorJob]:
             values = self._lease(owner)
             connection.execute(self._queries["vector_expire"], values)
             places = [
@@ -123,24 +116,24 @@ class SqlVectorJobs(ABC, Generic[C]):
 
             return self._turns.claim(places, limit, take)
 
-        return await self._write(work)
+        return await self._units.commit(work)
 
     async def renew(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: (
                 connection.execute(self._queries["vector_renew"], self._lease(owner)) and None
             )
         )
 
     async def reclaim(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: (
                 connection.execute(self._queries["vector_reclaim"], self._lease(owner)) and None
             )
         )
 
     async def release(self, owner: str) -> None:
-        await self._write(
+        await self._units.commit(
             lambda connection: (
                 connection.execute(self._queries["vector_release"], self._lease(owner)) and None
             )
@@ -161,9 +154,8 @@ class SqlVectorJobs(ABC, Generic[C]):
         values["refused"] = refused_key
         if await self._changed("vector_wait", job, **values):
             return True
-        await self.retry(
-            job, error, 0.0, job.retry_count
-        )  # a key came meanwhile, or the file changed
+        # a key came meanwhile, or the file changed
+        await self.retry(job, error, 0.0, job.retry_count)
         return False
 
     async def retry(
@@ -183,7 +175,7 @@ class SqlVectorJobs(ABC, Generic[C]):
     async def counts(
         self, tenant: str | None = None, project: Project | None = None
     ) -> VectorCounts:
-        def look(connection: C) -> VectorCounts:
+        def look(connection: SqlConnection) -> VectorCounts:
             keys = {"tenant": tenant, "scope": project}
             row = connection.execute(self._queries["vector_counts"], keys).fetchone()
             dead = (
@@ -202,24 +194,25 @@ class SqlVectorJobs(ABC, Generic[C]):
                 tuple(str(reason) for (reason,) in reasons),
             )
 
-        return await self._look(look)
+        return await self._units.look(look)
 
-    def _lease(self, owner: str) -> dict[str, Any]:
+    def _lease(self, owner: str) -> dict[str, object]:
         return {"owner": owner, "now": self._now(), "lease": _microseconds(VECTOR_LEASE_SECONDS)}
 
-    async def _changed(self, name: str, job: VectorJob, **values: Any) -> bool:
-        """Whether the job was still the one that was claimed, and is now as the statement says."""
-        if "error" in values:
-            values["error"] = values["error"][:MAX_ERROR_CHARACTERS]
+    async def _changed(self, name: str, job: VectorJob, **values: object) -> bool:
+        """Change a job if it is still the one that was claimed; return whether it was."""
+        error = values.get("error")
+        if isinstance(error, str):
+            values["error"] = error[:MAX_ERROR_CHARACTERS]
         parameters = {"id": job.id, "generation": job.generation, **values}
-        return await self._write(
+        return await self._units.commit(
             lambda connection: (
                 connection.execute(self._queries[name], parameters).fetchone() is not None
             )
         )
 
 
-def _keys(tenant: str, project: str, path: str) -> dict[str, Any]:
+def _keys(tenant: str, project: str, path: str) -> dict[str, str]:
     return {"tenant": tenant, "project": project, "path": path}
 
 

@@ -1,0 +1,77 @@
+-- Statements of the file stores that are the same in SQLite and PostgreSQL.
+
+-- name: project_bytes
+SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: below_unmark_inside
+DELETE FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND directory < :upper;
+
+-- name: file_move
+UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: source_set
+-- Where a file came from; nothing is left of what was noted before.
+INSERT INTO mcp_file_sources (file_id, source_path, origin)
+SELECT id, :source_path, :origin FROM mcp_files WHERE id = :id AND apikey_hash = :tenant
+ON CONFLICT (file_id) DO UPDATE SET source_path = excluded.source_path, origin = excluded.origin;
+
+-- name: source_clear
+DELETE FROM mcp_file_sources WHERE file_id IN (SELECT id FROM mcp_files WHERE id = :id AND apikey_hash = :tenant);
+
+-- name: projects
+SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
+
+-- name: project_usage
+SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: outbox_places
+-- The projects that have queued work. Jumps from one to the next, however many jobs each has.
+WITH RECURSIVE place (id) AS (
+    SELECT (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.id FROM mcp_file_index_jobs p, mcp_file_index_jobs n
+            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
+            ORDER BY n.apikey_hash, n.project LIMIT 1)
+    FROM place WHERE place.id IS NOT NULL
+)
+SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = place.id;
+
+-- name: outbox_complete
+DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
+
+-- name: chunks_of_file
+SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: passages_of_file
+SELECT id, chunk_content, content_hash FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: chunk_delete
+DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: tenant_any
+SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
+
+-- name: tenant_move_files
+UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_ancestors
+UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_chunks
+UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_vector_jobs
+-- A key was sealed for the old owner only.
+UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
+                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
+-- name: tenant_move_local_vector_jobs
+-- All files of the new owner are queued again, and their vectors after them.
+DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
+
+-- name: tenant_move_partitions
+UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';
