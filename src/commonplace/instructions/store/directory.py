@@ -40,6 +40,7 @@ from commonplace.instructions.model import (
     is_valid_id,
     stored_form,
 )
+from commonplace.kernel.durability import sync_file, sync_folder
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.private_files import make_private_folder
 from commonplace.storage.errors import replaced
@@ -417,11 +418,7 @@ class Directory:
 
     def sync(self) -> None:
         """Make renames and removals durable."""
-        descriptor = os.open(self._root, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(self._root)
 
     def sweep(self) -> None:
         """Drop temporary files that a killed process left."""
@@ -469,7 +466,7 @@ def _write_new(path: str, content: bytes, *, sync: bool = False) -> int:
         while view:
             view = view[os.write(descriptor, view) :]
         if sync:
-            os.fsync(descriptor)
+            sync_file(descriptor)
     except BaseException:
         os.close(descriptor)
         with contextlib.suppress(OSError):
@@ -486,7 +483,7 @@ def _start_writing(descriptor: int) -> None:
 
 
 def _synced(descriptor: int) -> Stamp:
-    os.fsync(descriptor)
+    sync_file(descriptor)
     return _stamp(descriptor)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import secrets
@@ -17,8 +16,10 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.engine.normalise import parse_time
+from commonplace.kernel.durability import sync_file
 from commonplace.storage.disk.private_files import make_private_folder, open_private
 from commonplace.storage.errors import damaged_document
+from commonplace.storage.locks.file_lock import exclusive_lock
 
 TYPES = (
     "issue",
@@ -169,8 +170,7 @@ class Feedback:
     def _changing(self) -> Iterator[list[dict[str, Any]]]:
         with self._lock:
             make_private_folder(self._path.parent)
-            with open_private(self._path.with_suffix(".lock"), "w") as guard:
-                fcntl.flock(guard, fcntl.LOCK_EX)
+            with exclusive_lock(self._path.with_suffix(".lock")):
                 entries = list(self._entries())
                 yield entries
                 temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
@@ -186,5 +186,5 @@ class Feedback:
                         )
                     )
                     file.flush()
-                    os.fsync(file.fileno())
+                    sync_file(file.fileno())
                 temporary.replace(self._path)

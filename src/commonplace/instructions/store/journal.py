@@ -6,7 +6,6 @@ Both live beside the instruction folder, not in it, so that git and other tools 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -19,6 +18,7 @@ from pathlib import Path
 from commonplace.instructions.errors import CATALOGUE_BUSY
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.access import append_record
+from commonplace.storage.locks.file_lock import lock_descriptor, unlock_descriptor
 
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
@@ -173,7 +173,7 @@ class Journal:
             yield
         finally:
             self._lock = None
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            unlock_descriptor(descriptor)
 
     def _open_lock(self) -> int:
         try:
@@ -253,18 +253,14 @@ def _holds(descriptor: int) -> bool:
 def _acquire(descriptor: int) -> None:
     deadline = time.monotonic() + LOCK_SECONDS
     wait = 0.0005
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise CommonplaceError(
-                    CATALOGUE_BUSY,
-                    "Another process is writing to the instruction folder.",
-                    hint="Try again; `commonplace doctor` names the processes that use the folder.",
-                    retryable=True,
-                ) from None
+    while not lock_descriptor(descriptor, wait=False):
+        if time.monotonic() > deadline:
+            raise CommonplaceError(
+                CATALOGUE_BUSY,
+                "Another process is writing to the instruction folder.",
+                hint="Try again; `commonplace doctor` names the processes that use the folder.",
+                retryable=True,
+            )
         time.sleep(wait)
         wait = min(wait * 2, 0.01)
 

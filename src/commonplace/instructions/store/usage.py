@@ -5,7 +5,6 @@ batches that survive a crash.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import threading
@@ -18,7 +17,9 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.engine.usage import Use, add_use, summarise
+from commonplace.kernel.durability import sync_file
 from commonplace.storage.disk.private_files import make_private_folder, open_private
+from commonplace.storage.locks.file_lock import exclusive_lock
 
 log = logging.getLogger("commonplace.instructions")
 
@@ -165,8 +166,7 @@ class Usage:
     @contextlib.contextmanager
     def _exclusive(self) -> Any:
         make_private_folder(self._path.parent)
-        with open_private(self._path.with_suffix(".lock"), "w") as guard:
-            fcntl.flock(guard, fcntl.LOCK_EX)
+        with exclusive_lock(self._path.with_suffix(".lock")):
             yield
 
     def _refresh(self) -> None:
@@ -231,7 +231,7 @@ class Usage:
                 )
             )
             snapshot.flush()
-            os.fsync(snapshot.fileno())
+            sync_file(snapshot.fileno())
         temporary.replace(self._path)
         status = self._path.stat()
         self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -5,16 +5,12 @@ the folder and one way back.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from commonplace.instructions.model import Actor
-from commonplace.kernel.loop_callbacks import call_in_loops
+from commonplace.storage.group_commit import GroupCommitter, PendingWrite, resolve_writes
 
 GROUP = 32
 
@@ -40,73 +36,44 @@ class Wanted:
         return self.answer
 
 
-_Waiting = tuple[Wanted, "asyncio.Future[None]"]
-_Queue = SimpleQueue["_Waiting | None"]  # None: no more will come
+@dataclass(slots=True, kw_only=True)
+class _PendingAdd(PendingWrite):
+    wanted: Wanted
 
 
 class Adding:
-    """The queue before the writer, which is a thread of its own.
+    """The queue of adds, written in groups by one thread.
 
-    `write` gives every one of a group its answer or its failure, and may raise for all that have
-    none.
+    `write` gives every add of a group its answer or its failure, and may raise for all that have
+    neither.
     """
 
     def __init__(self, write: Callable[[Sequence[Wanted]], None]) -> None:
         self._write = write
-        self._lock = threading.Lock()
-        self._waiting = _Queue()
-        self._writer: threading.Thread | None = None
+        self._committer = GroupCommitter[_PendingAdd](
+            self._commit, name="instructions-writer", max_group=GROUP
+        )
 
     async def put(self, wanted: Wanted) -> dict[str, Any]:
-        """The answer, once it is durable. Whoever stops waiting does not undo the write."""
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with self._lock:
-            self._waiting.put((wanted, written))
-            if self._writer is None:
-                self._writer = threading.Thread(
-                    target=self._work,
-                    args=(self._waiting,),
-                    name="instructions-writer",
-                    daemon=True,
-                )
-                self._writer.start()
-        await written
+        """Return the answer once it is durable. A caller that stops waiting undoes nothing."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._committer.submit(_PendingAdd(future=future, wanted=wanted))
+        await future
         return wanted.result()
 
     def close(self) -> None:
-        """Write what waits, and end the thread. A later `put` has one of its own."""
-        with self._lock:
-            writer, waiting = self._writer, self._waiting
-            self._writer, self._waiting = None, _Queue()
-        if writer is not None:
-            waiting.put(None)
-            writer.join()
-
-    def _work(self, waiting: _Queue) -> None:
-        more = True
-        while more:
-            group, more = _next(waiting)
-            if group:
-                self.write([wanted for wanted, _ in group])
-                call_in_loops((written, partial(written.set_result, None)) for _, written in group)
+        """Write what is queued, and end the thread. A later `put` starts a new one."""
+        self._committer.close()
 
     def write(self, group: Sequence[Wanted]) -> None:
         """Write now, in the caller's thread."""
         try:
             self._write(group)
-        except Exception as error:  # each must hear of it, not only the first
+        except Exception as error:  # whatever it is, every caller must learn it
             for wanted in group:
                 if wanted.answer is None and wanted.failure is None:
                     wanted.failure = error
 
-
-def _next(waiting: _Queue) -> tuple[list[_Waiting], bool]:
-    """Those who wait, after a pause for the first, and whether others may come."""
-    group: list[_Waiting] = []
-    with suppress(Empty):
-        while len(group) < GROUP:
-            item = waiting.get(block=not group)
-            if item is None:
-                return group, False
-            group.append(item)
-    return group, True
+    def _commit(self, group: Sequence[_PendingAdd]) -> None:
+        self.write([pending.wanted for pending in group])
+        resolve_writes(group)

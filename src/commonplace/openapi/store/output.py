@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from commonplace.kernel.durability import sync_file
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.errors import FOREIGN_FILE, WRITE_FAILED
@@ -111,7 +112,7 @@ def _replace(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "surrogatepass"))
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         Path(temporary).chmod(mode)
         Path(temporary).replace(path)

@@ -13,7 +13,6 @@ never changed in place; compaction writes the next generation.
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import shutil
@@ -30,7 +29,9 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from commonplace.kernel.durability import sync_file
 from commonplace.storage.disk.private_files import make_private_folder
+from commonplace.storage.locks.file_lock import exclusive_lock
 
 FORMAT = 1
 SCAN_ROWS = 512  # widened to float and multiplied at a time: stays in the processor's cache
@@ -196,8 +197,7 @@ class VectorFile:
     def writing(self) -> Iterator[None]:
         """Exclusive among processes and threads."""
         make_private_folder(self.folder)
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with exclusive_lock(self.folder / "lock"):
             yield
 
     def begin(self, identity: str, dimensions: int) -> VectorSnapshot:
@@ -237,7 +237,7 @@ class VectorFile:
                 file.truncate()  # what a writer that died left behind
                 file.write(matrix.tobytes())
                 file.flush()
-                os.fsync(file.fileno())
+                sync_file(file.fileno())
         lines = [orjson.dumps({"k": key, "gone": 1}) for key in gone]
         lines += [
             orjson.dumps({"k": key, "d": digest, "r": start + at, "s": float(scales[at])})
@@ -278,7 +278,7 @@ class VectorFile:
                     )
                 )
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         self._journal_path(generation).write_bytes(b"".join(line + b"\n" for line in lines))
         self._install(generation)
         found = self.snapshot()
@@ -316,7 +316,7 @@ class VectorFile:
         with scratch.open("w", encoding="ascii") as file:
             file.write(str(generation))
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         scratch.replace(self.folder / "current")
         for path in self.folder.iterdir():
             number = path.name.partition(".")[0]
