@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.instructions.clients.check import check_rule_files
-from commonplace.instructions.clients.situation import Event, Situation
 from commonplace.instructions.clients.table import CLIENTS
+from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation
 
 SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"
 NAMES = [
@@ -82,7 +82,7 @@ class MemoryTree:
 @given(st.dictionaries(st.sampled_from(NAMES), contents, min_size=1, max_size=5))
 def test_every_file_is_loaded_or_left_out_with_a_reason(files: dict[str, bytes]) -> None:
     tree = MemoryTree(files)
-    situation = Situation(target="src/a.ts", event=Event.READ)
+    situation = ClientSituation(target="src/a.ts", event=ClientEvent.READ)
     for load in CLIENTS.values():
         start = time.process_time()
         loading = load(tree, situation)

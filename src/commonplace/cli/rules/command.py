@@ -12,10 +12,10 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.rules import report as reports
 from commonplace.instructions.clients.check import RuleReport, check_rule_files
-from commonplace.instructions.clients.situation import Event, Loading, Situation
 from commonplace.instructions.clients.table import CLIENTS
-from commonplace.instructions.clients.tree import MANAGED, FolderTree
-from commonplace.instructions.engine.scan import Severity
+from commonplace.instructions.engine.scan import FindingSeverity
+from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation, Loading
+from commonplace.instructions.rulefiles.tree import MANAGED, FolderTree
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json
 
@@ -37,7 +37,8 @@ def for_path(
         str, typer.Option(help="Where the client was started, inside the repository.")
     ] = ".",
     event: Annotated[
-        Event | None, typer.Option(help="What happens. Default: read, or start without a PATH.")
+        ClientEvent | None,
+        typer.Option(help="What happens. Default: read, or start without a PATH."),
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -68,10 +69,10 @@ def for_path(
     tree = FolderTree(
         _folder(repo), None if no_home else Path.home(), None if no_home else Path(MANAGED)
     )
-    situation = Situation(
+    situation = ClientSituation(
         _inside(repo, cwd),
         None if path is None else _inside(repo, path),
-        event or (Event.START if path is None else Event.READ),
+        event or (ClientEvent.START if path is None else ClientEvent.READ),
         dict(map(_parse_setting, setting or [])),
     )
     _print(loader(tree, situation), client, show, as_json)
@@ -109,7 +110,9 @@ def check(
         out.print(plain_text(reports.as_markdown(report)), end="")
     else:
         _print_report(report)
-    failing = report.count(Severity.ERROR) + (strict and report.count(Severity.WARNING))
+    failing = report.count(FindingSeverity.ERROR) + (
+        strict and report.count(FindingSeverity.WARNING)
+    )
     raise typer.Exit(1 if failing else 0)
 
 

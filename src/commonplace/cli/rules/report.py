@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from commonplace import __version__
 from commonplace.instructions.clients.check import RuleFinding, RuleReport
-from commonplace.instructions.engine.scan import Severity
+from commonplace.instructions.engine.scan import FindingSeverity
 from commonplace.kernel.hidden_characters import reveal
 from commonplace.kernel.json_types import JsonObject
 
@@ -18,7 +18,7 @@ def as_json(report: RuleReport) -> JsonObject:
     return {
         "files": [{"path": path, "client": client} for path, client in report.files],
         "findings": [asdict(finding) for finding in report.findings],
-        "counts": {severity.value: report.count(severity) for severity in Severity},
+        "counts": {severity.value: report.count(severity) for severity in FindingSeverity},
     }
 
 
@@ -48,7 +48,7 @@ def _sarif_result(finding: RuleFinding) -> JsonObject:
 
 def summary(report: RuleReport) -> str:
     """Count the files and findings in a sentence."""
-    counted = [(report.count(severity), severity.value) for severity in Severity]
+    counted = [(report.count(severity), severity.value) for severity in FindingSeverity]
     found = [f"{count} {name}{'s' * (count > 1)}" for count, name in counted if count]
     return f"{len(report.files)} checked, {', '.join(found) or 'nothing found'}."
 

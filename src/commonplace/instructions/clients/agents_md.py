@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from commonplace.instructions.clients.situation import (
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     folders_between,
     join,
     marked_root,
@@ -16,7 +16,7 @@ from commonplace.instructions.clients.situation import (
 NAME = "AGENTS.md"
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the nearest AGENTS.md: the convention itself, without a client's additions."""
     loading = Loading()
     start = parent(situation.touched) if situation.touched else situation.cwd
@@ -34,7 +34,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
 
 
 def add_agents_files(
-    loading: Loading, tree: Tree, situation: Situation, *, ignore_case: bool = False
+    loading: Loading, tree: RuleTree, situation: ClientSituation, *, ignore_case: bool = False
 ) -> None:
     """Add AGENTS.md from the top down to the working folder and to the touched file."""
     top = marked_root(tree, situation.cwd, (".git",)) or situation.cwd

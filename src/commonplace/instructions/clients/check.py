@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commonplace.instructions.clients import codex
-from commonplace.instructions.clients.formats import UNREAD, RuleFormat, format_of
-from commonplace.instructions.clients.front_matter import (
+from commonplace.instructions.engine.scan import FindingSeverity, scan
+from commonplace.instructions.rulefiles.formats import UNREAD, RuleFormat, format_of
+from commonplace.instructions.rulefiles.front_matter import (
     RuleText,
     patterns_of,
     split_front_matter,
 )
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.imports import imported_paths, resolve
-from commonplace.instructions.clients.situation import Situation, Tree, decode, parent
-from commonplace.instructions.clients.tree import MOST_FILES
-from commonplace.instructions.engine.scan import Severity, scan
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.imports import imported_paths, resolve
+from commonplace.instructions.rulefiles.situation import ClientSituation, RuleTree, decode, parent
+from commonplace.instructions.rulefiles.tree import MOST_FILES
 from commonplace.kernel.hidden_characters import reveal
 
 LONGEST_BYTES = 4 << 20
@@ -31,7 +31,7 @@ class RuleFinding:
     """Something to look at in a rule file. `line` is 0 where the whole file is meant."""
 
     code: str
-    severity: Severity
+    severity: FindingSeverity
     path: str
     line: int
     message: str
@@ -45,11 +45,11 @@ class RuleReport:
     files: tuple[tuple[str, str], ...]
     findings: tuple[RuleFinding, ...]
 
-    def count(self, severity: Severity) -> int:
+    def count(self, severity: FindingSeverity) -> int:
         return sum(finding.severity is severity for finding in self.findings)
 
 
-def check_rule_files(tree: Tree) -> RuleReport:
+def check_rule_files(tree: RuleTree) -> RuleReport:
     """Check every rule file below the top of a tree."""
     paths = tree.files_below(".")
     files: list[tuple[str, str]] = []
@@ -62,21 +62,23 @@ def check_rule_files(tree: Tree) -> RuleReport:
         for pattern, reason in UNREAD:
             if pattern.match(path):
                 findings.append(
-                    RuleFinding("unread-file", Severity.ERROR, path, 0, reason, "Rename the file.")
+                    RuleFinding(
+                        "unread-file", FindingSeverity.ERROR, path, 0, reason, "Rename the file."
+                    )
                 )
     findings += _check_codex_budget(tree, paths)
     return RuleReport(tuple(files), tuple(sorted(findings, key=lambda one: (one.path, one.line))))
 
 
 def _check_file(
-    tree: Tree, path: str, known: RuleFormat, paths: tuple[str, ...]
+    tree: RuleTree, path: str, known: RuleFormat, paths: tuple[str, ...]
 ) -> Iterator[RuleFinding]:
     data = tree.read(path)
     if data is None:
         return
     if len(data) > LONGEST_BYTES:
         yield RuleFinding(
-            "too-long", Severity.ERROR, path, 0, "Larger than 4 MiB.", "Split the file."
+            "too-long", FindingSeverity.ERROR, path, 0, "Larger than 4 MiB.", "Split the file."
         )
         return
     text = decode(data)
@@ -97,11 +99,13 @@ def _check_file(
 def _check_length(path: str, text: str, known: RuleFormat) -> Iterator[RuleFinding]:
     if known.most_characters and len(text) > known.most_characters:
         message = f"{len(text)} characters; {known.client} takes {known.most_characters}."
-        yield RuleFinding("too-long", Severity.ERROR, path, 0, message, "Split the file.")
+        yield RuleFinding("too-long", FindingSeverity.ERROR, path, 0, message, "Split the file.")
     lines = text.count("\n") + 1
     if known.advised_lines and lines > known.advised_lines:
         message = f"{lines} lines; {known.client} advises at most {known.advised_lines}."
-        yield RuleFinding("long", Severity.NOTE, path, 0, message, "Move parts into scoped rules.")
+        yield RuleFinding(
+            "long", FindingSeverity.NOTE, path, 0, message, "Move parts into scoped rules."
+        )
 
 
 def _check_header(path: str, rule: RuleText, known: RuleFormat) -> Iterator[RuleFinding]:
@@ -114,10 +118,10 @@ def _check_header(path: str, rule: RuleText, known: RuleFormat) -> Iterator[Rule
         else:
             message, severity = "The front matter is not YAML; strict readers drop it.", "note"
         hint = "Put globs in quotes."
-        yield RuleFinding("invalid-front-matter", Severity(severity), path, 1, message, hint)
+        yield RuleFinding("invalid-front-matter", FindingSeverity(severity), path, 1, message, hint)
     if known.client == "cline" and isinstance(rule.fields.get("paths"), str):
         message = "Cline ignores `paths` that is not a list and applies the rule always."
-        yield RuleFinding("ignored-globs", Severity.ERROR, path, 1, message, "Write a list.")
+        yield RuleFinding("ignored-globs", FindingSeverity.ERROR, path, 1, message, "Write a list.")
 
 
 def _check_globs(
@@ -133,19 +137,19 @@ def _check_globs(
         line = text.count("\n", 0, at) + 1 if at >= 0 else 1
         message = f"No file matches {pattern}."
         hint = "A pattern without a slash means the top folder: use **/ for any depth."
-        yield RuleFinding("dead-glob", Severity.WARNING, path, line, message, hint)
+        yield RuleFinding("dead-glob", FindingSeverity.WARNING, path, line, message, hint)
 
 
-def _check_imports(tree: Tree, path: str, body: str) -> Iterator[RuleFinding]:
+def _check_imports(tree: RuleTree, path: str, body: str) -> Iterator[RuleFinding]:
     for written in imported_paths(body):
         plain = written.rstrip(".,;:!?)\"'")
         if "." not in posixpath.basename(plain) or plain.startswith("~"):
             continue  # a mention such as @name, or a file of one person
         imported = resolve(path, plain)
         if imported is None:
-            message, severity = f"@{plain} lies outside the repository.", Severity.WARNING
+            message, severity = f"@{plain} lies outside the repository.", FindingSeverity.WARNING
         elif tree.read(imported) is None:
-            message, severity = f"@{plain} does not exist.", Severity.WARNING
+            message, severity = f"@{plain} does not exist.", FindingSeverity.WARNING
         else:
             continue
         hint = "Correct the path, or put the mention into a code span."
@@ -164,18 +168,20 @@ def _check_skill(path: str, rule: RuleText) -> Iterator[RuleFinding]:
     if not isinstance(description, str) or not 0 < len(description) <= SKILL_DESCRIPTION_LENGTH:
         problems.append("`description` must have 1 to 1,024 characters.")
     for message in problems:
-        yield RuleFinding("invalid-skill", Severity.ERROR, path, 1, message, "Correct the header.")
+        yield RuleFinding(
+            "invalid-skill", FindingSeverity.ERROR, path, 1, message, "Correct the header."
+        )
 
 
-def _check_codex_budget(tree: Tree, paths: tuple[str, ...]) -> Iterator[RuleFinding]:
+def _check_codex_budget(tree: RuleTree, paths: tuple[str, ...]) -> Iterator[RuleFinding]:
     """Find AGENTS.md files that Codex would cut when it is started in their folder."""
     for path in paths:
         if posixpath.basename(path) != codex.PLAIN:
             continue
-        loading = codex.load(tree, Situation(cwd=parent(path)))
+        loading = codex.load(tree, ClientSituation(cwd=parent(path)))
         cut = {rule.path: rule.cut for rule in loading.rules if rule.cut}
         cut |= {rule.path: rule.reason for rule in loading.ignored if "budget" in rule.reason}
         if path in cut:
             message = f"Codex, started in this folder: {cut[path]}."
             hint = "Shorten the files on the way here; together they have 32 KiB."
-            yield RuleFinding("codex-budget", Severity.ERROR, path, 0, message, hint)
+            yield RuleFinding("codex-budget", FindingSeverity.ERROR, path, 0, message, hint)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.imports import (
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.imports import (
     imported_paths,
     resolve,
     strip_block_comments,
 )
-from commonplace.instructions.clients.situation import (
-    Event,
+from commonplace.instructions.rulefiles.situation import (
+    ClientEvent,
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     decode,
     folders_between,
     join,
@@ -34,7 +34,7 @@ FALLBACK_SINCE = (2, 1, 277)  # the version that began to read AGENTS.md
 ADDED_FOLDERS_SWITCH = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the files of the start and, after a read, those of the file's folders and paths.
 
     Rules with `paths` wait for a matching file to be read: a file that does not exist yet
@@ -43,12 +43,12 @@ def load(tree: Tree, situation: Situation) -> Loading:
     reader = _Reader(tree, situation, _mode(situation))
     reader.load_start()
     touched = situation.touched
-    if touched and (situation.event is Event.READ or tree.exists(touched)):
+    if touched and (situation.event is ClientEvent.READ or tree.exists(touched)):
         reader.load_touched(touched)
     return reader.loading
 
 
-def _mode(situation: Situation) -> str:
+def _mode(situation: ClientSituation) -> str:
     """Return which of CLAUDE.md and AGENTS.md the project's files are."""
     mode = situation.settings.get("projectInstructions")
     if isinstance(mode, str):
@@ -62,8 +62,8 @@ def _mode(situation: Situation) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    tree: Tree
-    situation: Situation
+    tree: RuleTree
+    situation: ClientSituation
     mode: str
     loading: Loading = field(default_factory=Loading)
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.situation import Loading, Situation, Tree, join, read_text
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
+    Loading,
+    RuleTree,
+    join,
+    read_text,
+)
 
 USER_FOLDER = "~/Documents/Cline/Rules"
 OTHER_FOLDERS = ("workflows", "hooks", "skills")  # below .clinerules, and not rules
 FOREIGN = ("AGENTS.md", ".cursorrules", ".windsurfrules", "~/.agents/AGENTS.md")
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the user's rules, then the workspace's, then other clients' files."""
     loading = Loading()
     toggles = situation.settings.get("toggles")
@@ -33,7 +39,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _judge(loading: Loading, tree: Tree, path: str, touched: str | None) -> None:
+def _judge(loading: Loading, tree: RuleTree, path: str, touched: str | None) -> None:
     """Judge one rule. An unreadable header or a `paths` that is not a list leaves it active."""
     text = read_text(tree, path)
     if text is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from commonplace.instructions.clients.front_matter import patterns_of
-from commonplace.instructions.clients.situation import (
+from commonplace.instructions.rulefiles.front_matter import patterns_of
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     decode,
     folders_between,
     join,
@@ -17,7 +17,7 @@ BUDGET_BYTES = 32 * 1024
 OVERRIDE, PLAIN = "AGENTS.override.md", "AGENTS.md"
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load what Codex reads when it starts; the touched path changes nothing."""
     loading = Loading()
     _add_user_file(loading, tree)
@@ -34,7 +34,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _add_user_file(loading: Loading, tree: Tree) -> None:
+def _add_user_file(loading: Loading, tree: RuleTree) -> None:
     """Add the user's override unless it is blank, else the user's AGENTS.md."""
     for name in (OVERRIDE, PLAIN):
         path = f"~/.codex/{name}"
@@ -47,7 +47,7 @@ def _add_user_file(loading: Loading, tree: Tree) -> None:
             loading.add(path, decode(data), "the user's own file, outside the budget")
 
 
-def _project_folders(tree: Tree, situation: Situation) -> list[str]:
+def _project_folders(tree: RuleTree, situation: ClientSituation) -> list[str]:
     markers: tuple[str, ...] = (".git",)
     if isinstance(situation.settings.get("project_root_markers"), list):
         markers = patterns_of(situation.settings["project_root_markers"])
@@ -55,7 +55,7 @@ def _project_folders(tree: Tree, situation: Situation) -> list[str]:
     return folders_between(root or situation.cwd, situation.cwd)
 
 
-def _choose(tree: Tree, folder: str, names: tuple[str, ...]) -> str | None:
+def _choose(tree: RuleTree, folder: str, names: tuple[str, ...]) -> str | None:
     """Return the first of the names that is a file in a folder."""
     for name in names:
         path = join(folder, name)
@@ -65,7 +65,7 @@ def _choose(tree: Tree, folder: str, names: tuple[str, ...]) -> str | None:
 
 
 def _add_project_files(
-    loading: Loading, tree: Tree, folders: list[str], names: tuple[str, ...], budget: int
+    loading: Loading, tree: RuleTree, folders: list[str], names: tuple[str, ...], budget: int
 ) -> None:
     limit = budget
     for folder in folders:

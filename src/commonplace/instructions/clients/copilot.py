@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from commonplace.instructions.clients.agents_md import add_agents_files
-from commonplace.instructions.clients.front_matter import (
+from commonplace.instructions.rulefiles.front_matter import (
     RuleText,
     patterns_of,
     split_front_matter,
 )
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.situation import (
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     join,
     read_text,
 )
@@ -25,7 +25,7 @@ EVERYTHING = {"**", "**/*", "*"}  # VS Code applies these without a file in cont
 CLAUDE_FILES = ("~/.claude/CLAUDE.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load what a surface reads: `vscode` by default, `cli`, or an agent of the website."""
     loading = Loading()
     agent = situation.settings.get("agent")
@@ -47,7 +47,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
 
 
 def _judge(
-    loading: Loading, tree: Tree, path: str, situation: Situation, without_file: bool
+    loading: Loading, tree: RuleTree, path: str, situation: ClientSituation, without_file: bool
 ) -> None:
     text = read_text(tree, path)
     if text is None:
@@ -68,7 +68,7 @@ def _add_matching(
     path: str,
     rule: RuleText,
     patterns: tuple[str, ...],
-    situation: Situation,
+    situation: ClientSituation,
     without_file: bool,
 ) -> None:
     if without_file and EVERYTHING.intersection(patterns):
@@ -79,7 +79,7 @@ def _add_matching(
         loading.ignore(path, "no touched file matches its applyTo")
 
 
-def _add_claude_files(loading: Loading, tree: Tree, situation: Situation) -> None:
+def _add_claude_files(loading: Loading, tree: RuleTree, situation: ClientSituation) -> None:
     for name in CLAUDE_FILES:
         path = name if name.startswith("~") else join(situation.cwd, name)
         text = read_text(tree, path)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from commonplace.instructions.clients.agents_md import add_agents_files
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.situation import (
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     folders_between,
     join,
     parent,
@@ -16,7 +16,7 @@ from commonplace.instructions.clients.situation import (
 )
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the rules of the top folder and of the folders on the way to the touched file."""
     loading = Loading()
     folders = folders_between(".", situation.cwd)
@@ -32,7 +32,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _judge(loading: Loading, tree: Tree, path: str, folder: str, touched: str | None) -> None:
+def _judge(loading: Loading, tree: RuleTree, path: str, folder: str, touched: str | None) -> None:
     text = read_text(tree, path)
     if text is None:
         return

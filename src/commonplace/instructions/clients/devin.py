@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commonplace.instructions.clients.agents_md import add_agents_files
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.situation import Loading, Situation, Tree, read_text
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
+    Loading,
+    RuleTree,
+    read_text,
+)
 from commonplace.kernel.json_types import Json
 
 FOLDERS = (".devin/rules", ".windsurf/rules")
 LONGEST = 12_000
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the rules of both folder names, then AGENTS.md."""
     loading = Loading()
     strict = situation.settings.get("surface") == "cli"
@@ -26,7 +31,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _judge(loading: Loading, tree: Tree, path: str, touched: str | None, strict: bool) -> None:
+def _judge(loading: Loading, tree: RuleTree, path: str, touched: str | None, strict: bool) -> None:
     text = read_text(tree, path)
     if text is None:
         return

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from commonplace.instructions.clients.front_matter import patterns_of
-from commonplace.instructions.clients.imports import imported_paths, resolve
-from commonplace.instructions.clients.situation import (
+from commonplace.instructions.rulefiles.front_matter import patterns_of
+from commonplace.instructions.rulefiles.imports import imported_paths, resolve
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
     Loading,
-    Situation,
-    Tree,
+    RuleTree,
     folders_between,
     join,
     marked_root,
@@ -19,7 +19,7 @@ NAME = "GEMINI.md"
 IMPORT_DEPTH = 5
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the files of the start, sorted by path, then those of the touched path."""
     loading = Loading()
     names = patterns_of(situation.settings.get("context.fileName")) or (NAME,)
@@ -39,7 +39,9 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _add(loading: Loading, tree: Tree, path: str, root: str, reason: str, depth: int = 0) -> None:
+def _add(
+    loading: Loading, tree: RuleTree, path: str, root: str, reason: str, depth: int = 0
+) -> None:
     if loading.has(path):
         return
     text = read_text(tree, path)

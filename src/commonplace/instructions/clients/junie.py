@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from commonplace.instructions.clients.situation import Loading, Situation, Tree, read_text
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
+    Loading,
+    RuleTree,
+    read_text,
+)
 
 NAMES = (".junie/AGENTS.md", "AGENTS.md", ".junie/guidelines.md")
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the first file of the list (the CLI's order; the IDE plugin may differ)."""
     loading = Loading()
     for path in NAMES:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from commonplace.instructions.clients.agents_md import add_agents_files
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
-from commonplace.instructions.clients.situation import Loading, Situation, Tree, read_text
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
+from commonplace.instructions.rulefiles.situation import (
+    ClientSituation,
+    Loading,
+    RuleTree,
+    read_text,
+)
 
 FOLDERS = ("~/.kiro/steering", ".kiro/steering")
 
 
-def load(tree: Tree, situation: Situation) -> Loading:
+def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     """Load the user's steering files, then the workspace's, then AGENTS.md."""
     loading = Loading()
     for folder in FOLDERS:
@@ -21,7 +26,7 @@ def load(tree: Tree, situation: Situation) -> Loading:
     return loading
 
 
-def _judge(loading: Loading, tree: Tree, path: str, touched: str | None) -> None:
+def _judge(loading: Loading, tree: RuleTree, path: str, touched: str | None) -> None:
     text = read_text(tree, path)
     if text is None:
         return

@@ -17,9 +17,9 @@ from commonplace.instructions.clients import (
     junie,
     kiro,
 )
-from commonplace.instructions.clients.situation import Loading, Situation, Tree
+from commonplace.instructions.rulefiles.situation import ClientSituation, Loading, RuleTree
 
-Loader = Callable[[Tree, Situation], Loading]
+Loader = Callable[[RuleTree, ClientSituation], Loading]
 
 CLIENTS: MappingProxyType[str, Loader] = MappingProxyType(
     {

@@ -24,7 +24,7 @@ EXCERPT = 60
 MOST_FINDINGS = 100  # of one kind in one text
 
 
-class Severity(StrEnum):
+class FindingSeverity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
@@ -35,7 +35,7 @@ class ScanFinding:
     """Something concealed or dangerous in a text. Lines and columns begin at 1."""
 
     kind: str
-    severity: Severity
+    severity: FindingSeverity
     line: int
     column: int
     message: str
@@ -45,7 +45,7 @@ class ScanFinding:
 @dataclass(frozen=True, slots=True)
 class _Span:
     kind: str
-    severity: Severity
+    severity: FindingSeverity
     start: int
     end: int
     message: str
@@ -132,7 +132,7 @@ def _spans(text: str) -> Iterator[_Span]:
 def _hidden_characters(text: str) -> Iterator[_Span]:
     for start, character in find_hidden(text):
         message = f"{name_of(character)} is not visible."
-        yield _Span("hidden-character", Severity.ERROR, start, start + 1, message)
+        yield _Span("hidden-character", FindingSeverity.ERROR, start, start + 1, message)
 
 
 def _comments(text: str) -> Iterator[_Span]:
@@ -144,7 +144,7 @@ def _comments(text: str) -> Iterator[_Span]:
         comment = text[start + 4 : end]
         if not _DIRECTIVE.match(comment) and len(comment.split()) > 2:
             message = "An HTML comment reaches agents, and readers of the rendered page miss it."
-            yield _Span("html-comment", Severity.WARNING, start, end, message)
+            yield _Span("html-comment", FindingSeverity.WARNING, start, end, message)
         start = visible.find("<!--", end)
 
 
@@ -152,10 +152,10 @@ def _invisible_markup(text: str) -> Iterator[_Span]:
     visible = blank_code(text)
     for found in _search(_STYLED, visible):
         message = "This markup hides its text from readers of the rendered page."
-        yield _Span("invisible-text", Severity.ERROR, *found.span(), message)
+        yield _Span("invisible-text", FindingSeverity.ERROR, *found.span(), message)
     for found in _search(_DETAILS, visible):
         message = "A collapsed section reaches agents, and readers see it only when they open it."
-        yield _Span("collapsed-text", Severity.NOTE, *found.span(), message)
+        yield _Span("collapsed-text", FindingSeverity.NOTE, *found.span(), message)
 
 
 def _far_away(text: str) -> Iterator[_Span]:
@@ -167,14 +167,14 @@ def _far_away(text: str) -> Iterator[_Span]:
         else:
             if blank_lines >= FAR_LINES:
                 message = f"The text continues below {blank_lines} empty lines."
-                yield _Span("off-screen-text", Severity.ERROR, start, start + 1, message)
+                yield _Span("off-screen-text", FindingSeverity.ERROR, start, start + 1, message)
             blank_lines = 0
             gap = line.find(" " * FAR_COLUMNS) if len(line) > FAR_COLUMNS else -1
             gap = line.find("\t" * (FAR_COLUMNS // 4)) if gap < 0 else gap
             if gap >= 0 and line[gap:].strip():
                 at = start + len(line) - len(line[gap:].lstrip())
                 message = "The text continues far to the right, outside the usual view."
-                yield _Span("off-screen-text", Severity.ERROR, at, at + 1, message)
+                yield _Span("off-screen-text", FindingSeverity.ERROR, at, at + 1, message)
         start += len(line) + 1
 
 
@@ -183,10 +183,10 @@ def _encoded(text: str) -> Iterator[_Span]:
         for found in _search(pattern, text):
             if _is_prose(decode(found[0])):
                 message = "This encoded text decodes to readable text."
-                yield _Span("encoded-text", Severity.ERROR, *found.span(), message)
+                yield _Span("encoded-text", FindingSeverity.ERROR, *found.span(), message)
     for found in _search(_PERCENT, text):
         message = "This run of percent-encoded characters hides what it says."
-        yield _Span("encoded-text", Severity.WARNING, *found.span(), message)
+        yield _Span("encoded-text", FindingSeverity.WARNING, *found.span(), message)
 
 
 def _from_base64(blob: str) -> bytes:
@@ -213,7 +213,7 @@ def _is_prose(data: bytes) -> bool:
 def _fetch_and_run(text: str) -> Iterator[_Span]:
     for found in _search(_RUN, text):
         message = "This command runs what it fetches or decodes, unread."
-        yield _Span("fetch-and-run", Severity.ERROR, *found.span(), message)
+        yield _Span("fetch-and-run", FindingSeverity.ERROR, *found.span(), message)
 
 
 def _lookalikes(text: str) -> Iterator[_Span]:
@@ -227,7 +227,7 @@ def _lookalikes(text: str) -> Iterator[_Span]:
         foreign = next((c for c in word if _is_lookalike(c)), None)
         if latin and foreign is not None:
             message = f"The word mixes Latin letters with {unicodedata.name(foreign, 'others')}."
-            yield _Span("lookalike-letters", Severity.ERROR, *found.span(), message)
+            yield _Span("lookalike-letters", FindingSeverity.ERROR, *found.span(), message)
 
 
 def _is_lookalike(character: str) -> bool:
@@ -237,6 +237,8 @@ def _is_lookalike(character: str) -> bool:
 
 def _secrets(text: str) -> Iterator[_Span]:
     for secret in find_secrets(text):
-        severity = Severity.WARNING if secret.kind == "assigned secret" else Severity.ERROR
+        severity = (
+            FindingSeverity.WARNING if secret.kind == "assigned secret" else FindingSeverity.ERROR
+        )
         message = f"A possible credential ({secret.kind})."
         yield _Span("secret", severity, secret.start, secret.end, message)

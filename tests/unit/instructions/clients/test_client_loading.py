@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from commonplace.instructions.clients.situation import Event, Situation
 from commonplace.instructions.clients.table import CLIENTS
-from commonplace.instructions.clients.tree import FolderTree
+from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation
+from commonplace.instructions.rulefiles.tree import FolderTree
 
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", "../shared/data"))
 CASES: list[dict[str, Any]] = json.loads((DATA / "rules/cases/discovery.json").read_text())
@@ -52,7 +52,7 @@ def build(files: dict[str, Any], folder: Path) -> FolderTree:
 def test_a_client_loads_what_its_case_says(case: dict[str, Any], tmp_path: Path) -> None:
     tree = build(case["files"], tmp_path)
     settings = {"memory_project": "P", **case.get("settings", {})}
-    situation = Situation(case["cwd"], case["target"], Event(case["event"]), settings)
+    situation = ClientSituation(case["cwd"], case["target"], ClientEvent(case["event"]), settings)
     loading = CLIENTS[case["client"]](tree, situation)
     paths = [rule.path for rule in loading.rules]
     if case["order_matters"]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.instructions.clients.situation import Event, Situation
 from commonplace.instructions.clients.table import CLIENTS
-from commonplace.instructions.clients.tree import LONGEST_FILE, FolderTree
+from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation
+from commonplace.instructions.rulefiles.tree import LONGEST_FILE, FolderTree
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_an_import_never_leaves_the_repository(
     repo: Path, client: str, name: str, written: str
 ) -> None:
     (repo / name).write_text(f"{written}\n")
-    loading = CLIENTS[client](FolderTree(repo), Situation())
+    loading = CLIENTS[client](FolderTree(repo), ClientSituation())
     assert [rule.path for rule in loading.rules] == [name]
 
 
@@ -78,7 +78,7 @@ def test_imports_that_import_each_other_end(repo: Path, client: str, name: str) 
     (repo / name).write_text("@a.md\n")
     (repo / "a.md").write_text("@b.md\n")
     (repo / "b.md").write_text(f"@a.md @{name}\n")
-    loading = CLIENTS[client](FolderTree(repo), Situation())
+    loading = CLIENTS[client](FolderTree(repo), ClientSituation())
     assert [rule.path for rule in loading.rules] == [name, "a.md", "b.md"]
 
 
@@ -86,7 +86,7 @@ def test_claude_code_follows_four_hops_of_imports(repo: Path) -> None:
     (repo / "CLAUDE.md").write_text("@1.md\n")
     for number in range(1, 7):
         (repo / f"{number}.md").write_text(f"@{number + 1}.md\n")
-    loading = CLIENTS["claude-code"](FolderTree(repo), Situation())
+    loading = CLIENTS["claude-code"](FolderTree(repo), ClientSituation())
     assert [rule.path for rule in loading.rules] == ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]
     assert [rule.path for rule in loading.ignored] == ["5.md"]
 
@@ -98,6 +98,6 @@ def test_a_new_file_brings_no_path_rules_to_claude_code_but_an_existing_one_does
     (repo / ".claude/rules/py.md").write_text('---\npaths: ["**/*.py"]\n---\nRule.\n')
     (repo / "src/old.py").touch()
     for target, expected in (("src/new.py", []), ("src/old.py", [".claude/rules/py.md"])):
-        situation = Situation(target=target, event=Event.WRITE)
+        situation = ClientSituation(target=target, event=ClientEvent.WRITE)
         loading = CLIENTS["claude-code"](FolderTree(repo), situation)
         assert [rule.path for rule in loading.rules] == expected

@@ -11,7 +11,7 @@ from typing import Protocol
 from commonplace.kernel.json_types import Json
 
 
-class Event(StrEnum):
+class ClientEvent(StrEnum):
     """What the client is doing when rules are wanted."""
 
     START = "start"
@@ -20,7 +20,7 @@ class Event(StrEnum):
     COMPACT = "compact"
 
 
-class Tree(Protocol):
+class RuleTree(Protocol):
     """Read-only view of a repository, the user's home (`~/`) and the managed level.
 
     Paths use `/`; the top of the repository is `.`. A path that leaves the three roots, or is
@@ -37,18 +37,18 @@ class Tree(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ClientSituation:
     """A client at work: where it was started, which path it touches, how it is configured."""
 
     cwd: str = "."
     target: str | None = None
-    event: Event = Event.START
+    event: ClientEvent = ClientEvent.START
     settings: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def touched(self) -> str | None:
         """The path that is read or written now; none at the start and after compaction."""
-        return self.target if self.event in (Event.READ, Event.WRITE) else None
+        return self.target if self.event in (ClientEvent.READ, ClientEvent.WRITE) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def folders_between(top: str, folder: str) -> list[str]:
     return chain[::-1]
 
 
-def marked_root(tree: Tree, folder: str, markers: tuple[str, ...]) -> str | None:
+def marked_root(tree: RuleTree, folder: str, markers: tuple[str, ...]) -> str | None:
     """Find the nearest folder from `folder` upwards that holds one of the markers."""
     while True:
         if any(tree.exists(join(folder, marker)) for marker in markers):
@@ -127,6 +127,6 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def read_text(tree: Tree, path: str) -> str | None:
+def read_text(tree: RuleTree, path: str) -> str | None:
     data = tree.read(path)
     return None if data is None else decode(data)

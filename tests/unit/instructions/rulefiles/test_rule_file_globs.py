@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from commonplace.instructions.clients.front_matter import patterns_of, split_front_matter
-from commonplace.instructions.clients.globs import matches_any
+from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
+from commonplace.instructions.rulefiles.globs import matches_any
 
 
 @pytest.mark.parametrize(
