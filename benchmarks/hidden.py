@@ -14,7 +14,7 @@ import timeit
 from pathlib import Path
 
 from commonplace.bootstrap.app import build
-from commonplace.dispatch.pipeline import Call, Outcome
+from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.core import Core
 from commonplace.kernel.auth import local_user

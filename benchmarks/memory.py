@@ -39,7 +39,8 @@ from benchmarks.memory_quality import (
     passed,
 )
 from benchmarks.retrieval import load
-from commonplace.dispatch.pipeline import Call, Pipeline
+from commonplace.dispatch.call import Call
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT

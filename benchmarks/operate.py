@@ -14,7 +14,7 @@ from statistics import median
 
 from benchmarks.measure import show, verdict
 from commonplace.bootstrap.app import App, build
-from commonplace.dispatch.pipeline import Call
+from commonplace.dispatch.call import Call
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import AuditSettings, Settings
 from commonplace.telemetry.audit import AuditLog

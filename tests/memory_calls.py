@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.call import Call, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
@@ -109,7 +110,7 @@ class Calls:
         outcome = self.outcome(name, tenant, **arguments)
         if outcome.error is not None:
             raise outcome.error
-        return plain(outcome.output)
+        return to_json(outcome.output)
 
     def error(self, name: str, tenant: str = "", **arguments: Any) -> CommonplaceError:
         error = self.outcome(name, tenant, **arguments).error

@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.call import Call, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
@@ -31,7 +32,7 @@ class Tools:
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
-        return plain(outcome.output)
+        return to_json(outcome.output)
 
     def error(self, tool: str, /, **arguments: Any) -> CommonplaceError:
         outcome = asyncio.run(self.pipeline.run(Call(tool, arguments, local_user())))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from commonplace.dispatch.pipeline import plain
+from commonplace.dispatch.call import to_json
 from memory_calls import Calls
 
 HOSTILE = st.sampled_from(
@@ -82,7 +82,7 @@ def test_any_text_can_be_kept_and_shown(
         assert outcome.error.code.name == "INVALID_ARGUMENT"
         return
     assert outcome.error is None
-    added = plain(outcome.output)
+    added = to_json(outcome.output)
     shown = shared("rekall_show", id=added["id"])
     assert shown["title"]
     if added["created"] and "secrets_masked" not in added:

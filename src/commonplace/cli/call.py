@@ -46,10 +46,10 @@ def call(
         if as_json:
             print_json({"error": outcome.error.as_dict()})
         raise typer.Exit(fail(outcome.error, of_tool=True))
-    from commonplace.dispatch.pipeline import plain
+    from commonplace.dispatch.call import to_json
 
     assert outcome.output is not None
-    value = plain(outcome.output)
+    value = to_json(outcome.output)
     if as_json:
         print_json(value)
     else:

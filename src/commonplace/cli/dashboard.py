@@ -45,7 +45,7 @@ def app_over_http(app: App, environ: Mapping[str, str]) -> App:
     registry = Registry(
         remote if toolset.name == remote.name else toolset for toolset in app.registry.toolsets
     )
-    pipeline = app.pipeline.over(registry)
+    pipeline = app.pipeline.with_registry(registry)
 
     def authenticate(headers: Mapping[str, str]) -> AuthContext:
         return app.authenticator.beside_stdio(headers, environ)

@@ -17,7 +17,7 @@ from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.app import App
-    from commonplace.dispatch.pipeline import Outcome
+    from commonplace.dispatch.call import Outcome
     from commonplace.kernel.config.loading import Config
     from commonplace.kernel.settings import Settings
 
@@ -61,14 +61,14 @@ class CommandSession:
 
     def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
         """Run a tool as the local user, through the same pipeline as any client."""
-        from commonplace.dispatch.pipeline import Call
+        from commonplace.dispatch.call import Call
         from commonplace.kernel.auth import local_user
 
         return asyncio.run(self.app().pipeline.run(Call(tool, arguments, local_user())))
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool and return its output as JSON values, or raise its error."""
-        from commonplace.dispatch.pipeline import plain
+        from commonplace.dispatch.call import to_json
 
         outcome = self.outcome(tool, arguments)
         if outcome.error is not None:
@@ -76,7 +76,7 @@ class CommandSession:
         for warning in outcome.warnings:
             complain(f"warning: {warning}")
         assert outcome.output is not None
-        return plain(outcome.output)
+        return to_json(outcome.output)
 
     def change(
         self,
@@ -88,7 +88,7 @@ class CommandSession:
         """Run a change that has no tool, with the permissions and the audit record of one."""
         from pydantic import ConfigDict
 
-        from commonplace.dispatch.pipeline import Call
+        from commonplace.dispatch.call import Call
         from commonplace.dispatch.tool import Arguments, Context, Tool
         from commonplace.kernel.auth import Scope, local_user
 

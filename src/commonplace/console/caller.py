@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import orjson
 
+from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.describe import describe
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Selection
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
@@ -83,7 +84,7 @@ class InProcess:
         if outcome.error is not None:
             return Answer(None, outcome.error.as_dict())
         assert outcome.output is not None
-        return Answer(plain(outcome.output))
+        return Answer(to_json(outcome.output))
 
     async def tools(self) -> list[dict[str, Any]]:
         return [

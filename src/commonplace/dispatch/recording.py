@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from commonplace.dispatch.pipeline import Call, Outcome
+from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.tool import Tool
 from commonplace.kernel.errors import CommonplaceError, Kind
 from commonplace.kernel.settings import LogSettings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import BaseModel
 
 from commonplace.dispatch.tool import Output, RawResult, Rejected
 from commonplace.kernel.hidden_characters import count_hidden, reveal, summarize
+from commonplace.kernel.json_types import Json
 
 
 def with_warnings(output: Output, warnings: Sequence[str]) -> Output:
@@ -31,14 +31,14 @@ def with_warnings(output: Output, warnings: Sequence[str]) -> Output:
     return fields
 
 
-def hidden_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def describe_hidden(arguments: Mapping[str, Json]) -> tuple[str, ...]:
     """Describe the hidden characters of each argument."""
     found = []
     for name, value in arguments.items():
         counted = count_hidden((name, value))
         if counted:
             found.append(
-                f"{reveal(str(name))} holds {summarize(counted)}. They are kept as they were "
-                f"given, and readers do not see them."
+                f"{reveal(str(name))} holds {summarize(counted)}. They are stored as given, and "
+                f"readers do not see them."
             )
     return tuple(found)

@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
+from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.describe import describe
 from commonplace.dispatch.error_table import INVALID_PARAMS, tool_error
 from commonplace.dispatch.naming import Naming
-from commonplace.dispatch.pipeline import Call, Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT, ClientChannel, RawResult, Tool
 from commonplace.edge.intake import (

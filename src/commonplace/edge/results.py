@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import orjson
 
+from commonplace.dispatch.call import Outcome, unwrap
 from commonplace.dispatch.error_table import tool_error
-from commonplace.dispatch.pipeline import Outcome, unwrapped
 from commonplace.dispatch.tool import RawResult, Tool
 from commonplace.edge.jsonrpc import RpcError, rpc_error
 from commonplace.kernel.errors import CommonplaceError
@@ -24,7 +24,7 @@ def encode_success(outcome: Outcome) -> list[bytes]:
     assert output is not None
     if isinstance(output, RawResult):
         return [encode_raw(raw_result(output))]
-    value = unwrapped(output)
+    value = unwrap(output)
     structured, text, may_hide = encode_twice(value)
     flag = b',"isError":true' if outcome.rejected else b',"isError":false'
     note = _hidden_note(decode_documents(value)) if may_hide else None
@@ -57,7 +57,7 @@ def encode_bare(outcome: Outcome) -> bytes:
     if outcome.error is not None:
         raise rpc_error(outcome.error)
     assert outcome.output is not None
-    encoded = encode(unwrapped(outcome.output))
+    encoded = encode(unwrap(outcome.output))
     note = (
         _hidden_note(orjson.loads(encoded))
         if encoded[:1] == b"{" and json_may_hide(encoded)

@@ -16,7 +16,7 @@ import pytest
 from commonplace.bootstrap.app import App, build
 from commonplace.cli.doctor.examination import examine
 from commonplace.cli.session import begin, session
-from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.dispatch.call import Call, Outcome, to_json
 from commonplace.files.assembly import build_files
 from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.postgres_words import fit_mode
@@ -100,7 +100,7 @@ def run(app: App, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
                 Call(tool, {"project": "p", **arguments}, local_user())
             )
             answers.append(
-                outcome.error.code.name if outcome.error is not None else plain(outcome.output)
+                outcome.error.code.name if outcome.error is not None else to_json(outcome.output)
             )  # type: ignore[arg-type]
         return answers
 

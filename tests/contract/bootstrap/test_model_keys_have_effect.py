@@ -16,7 +16,7 @@ import redis
 
 from commonplace.bootstrap.app import App, build
 from commonplace.cli.session import begin, session
-from commonplace.dispatch.pipeline import Call, plain
+from commonplace.dispatch.call import Call, to_json
 from commonplace.files.model import IndexBacklog
 from commonplace.kernel.auth import ALL_SCOPES, LOCAL_TENANT, AuthContext
 from commonplace.kernel.errors import CommonplaceError
@@ -72,7 +72,7 @@ def call(app: App, tool: str, **arguments: Any) -> Any:
     outcome = asyncio.run(app.pipeline.run(Call(tool, {"project": "p", **arguments}, USER)))
     assert outcome.error is None, outcome.error
     assert outcome.output is not None
-    return plain(outcome.output)
+    return to_json(outcome.output)
 
 
 def until_none(left: Callable[[], object]) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from commonplace.bootstrap.app import App, build
-from commonplace.dispatch.pipeline import Call, Pipeline
+from commonplace.dispatch.call import Call
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.schema import input_schema
 from commonplace.dispatch.tool import Tool
 from commonplace.edge.authenticate import Authenticator

@@ -18,9 +18,9 @@ import pytest
 
 from commonplace.bootstrap.app import App
 from commonplace.bootstrap.app import build as build_app
+from commonplace.dispatch.call import Call
 from commonplace.dispatch.describe import describe
 from commonplace.dispatch.error_table import TABLE
-from commonplace.dispatch.pipeline import Call
 from commonplace.dispatch.tool import LISTED_NAME, Tool
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.auth import local_user

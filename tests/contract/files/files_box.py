@@ -15,7 +15,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.call import Call, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.files.assembly import Files, build_files
 from commonplace.files.postgres_assembly import build_postgres_files
@@ -84,7 +85,7 @@ class Box:
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
-        return plain(outcome.output)
+        return to_json(outcome.output)
 
     def error(self, tool: str, tenant: str = "t1", **arguments: Any) -> CommonplaceError:
         with pytest.raises(CommonplaceError) as caught:

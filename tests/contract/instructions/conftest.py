@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 import pytest
 
-from commonplace.dispatch.pipeline import Call, Outcome, Pipeline, plain
+from commonplace.dispatch.call import Call, Outcome, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.instructions.service import Service
 from commonplace.instructions.toolset import toolset
@@ -50,14 +51,14 @@ class Desk:
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
-        return orjson.loads(orjson.dumps(plain(outcome.output)))
+        return orjson.loads(orjson.dumps(to_json(outcome.output)))
 
     def do(self, action: str, /, **arguments: Any) -> Any:
         return self.call("instructions/dispatch", action=action, **arguments)
 
     def error(self, name: str, /, **arguments: Any) -> CommonplaceError:
         outcome = self.outcome(name, arguments)
-        assert outcome.error is not None, plain(outcome.output) if outcome.output else None
+        assert outcome.error is not None, to_json(outcome.output) if outcome.output else None
         return outcome.error
 
     def add(self, id_: str, body: str = "Do the thing.", **fields: Any) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 import pytest
 
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.call import Call, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.instructions.service import Service
 from commonplace.instructions.toolset import ACTIONS, tool_name, toolset
@@ -71,7 +72,7 @@ class Agent:
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
-        return orjson.loads(orjson.dumps(plain(outcome.output)))
+        return orjson.loads(orjson.dumps(to_json(outcome.output)))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.call import Call, to_json
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import AuthContext, Scope, local_user
 from commonplace.kernel.errors import CommonplaceError
@@ -53,7 +54,7 @@ class Tools:
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
-        return plain(outcome.output)
+        return to_json(outcome.output)
 
     def error(
         self, tool: str, auth: AuthContext | None = None, **arguments: Any

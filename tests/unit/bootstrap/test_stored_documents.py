@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from commonplace.bootstrap.app import App, build
-from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.dispatch.call import Call, Outcome, to_json
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, local_user
 from commonplace.kernel.settings import Settings
 
@@ -40,7 +40,7 @@ def test_a_stored_file_is_read_by_its_reference(app: App) -> None:
     outcome = run(app, "oas_parse", {"spec": {"ref": "file:my%20apis/a.json"}})
     assert outcome.error is None
     assert outcome.output is not None
-    assert plain(outcome.output)["title"] == "Stored"
+    assert to_json(outcome.output)["title"] == "Stored"
 
 
 def test_another_tenants_file_is_not_there(app: App) -> None:

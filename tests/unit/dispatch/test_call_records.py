@@ -13,7 +13,7 @@ import pytest
 from pydantic import Field
 
 from commonplace.bootstrap.app import App, build
-from commonplace.dispatch.pipeline import Call, Outcome
+from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Arguments, Context, Rejected, Tool
 from commonplace.kernel.auth import AuthContext, Scope, Tenant, local_user

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import Field, field_validator
 
-from commonplace.dispatch.pipeline import Call, Outcome, Pipeline
+from commonplace.dispatch.call import Call, Outcome
+from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.dispatch.tool import Arguments, Context, Rejected, Tier, Tool
 from commonplace.kernel.auth import AuthContext, Scope, Tenant, local_user

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 from starlette.responses import Response
 
+from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import CALL_CANCELLED, INVALID_REQUEST, PARSE_ERROR
-from commonplace.dispatch.pipeline import Outcome
 from commonplace.edge.core import Core, needs_channel
 from commonplace.edge.http.body import read_body, replay
 from commonplace.edge.http.responses import STATUS_OF_RPC, send_json

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import numbers_of
-from commonplace.dispatch.pipeline import Outcome
 from commonplace.edge.core import Core
 from commonplace.edge.http.body import read_body
 from commonplace.edge.http.responses import STATUS_OF_RPC, retry_after

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
-from commonplace.dispatch.pipeline import Outcome
 from commonplace.edge.core import Core, Started
 from commonplace.edge.intake import MessageRefused
 from commonplace.edge.jsonrpc import (

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
+from commonplace.dispatch.call import unwrap
 from commonplace.dispatch.error_table import rpc_object
-from commonplace.dispatch.pipeline import unwrapped
 from commonplace.dispatch.tool import Arguments, Context, Output, Tier, Tool
 from commonplace.dispatch.validation import validate
 from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNKNOWN_ACTION
@@ -172,7 +172,7 @@ class Dispatcher:
             self._gate(ctx, tool, validated)
             output = tool.handler(ctx, validated)
             finished = await output if isawaitable(output) else output
-            return unwrapped(finished)
+            return unwrap(finished)
         except CommonplaceError as error:
             return {"error": rpc_object(error)}
         except Exception as error:  # a defect in one must not hide what the others did

@@ -41,7 +41,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UnitOutcome:
     """The value or the error of a unit."""
 
     unit: Unit
@@ -56,13 +56,15 @@ class Outcome:
             self.unit.future.set_result(self.value)
 
 
-def run_transaction(raw: RawConnection, group: Sequence[Unit], lock: str | None) -> list[Outcome]:
+def run_transaction(
+    raw: RawConnection, group: Sequence[Unit], lock: str | None
+) -> list[UnitOutcome]:
     """Run units in one transaction, each in a savepoint if there are several.
 
     Statements are sent in a pipeline.
     """
     wait = f"{max(1, int((min(unit.deadline for unit in group) - time.monotonic()) * 1000))}ms"
-    outcomes: list[Outcome] = []
+    outcomes: list[UnitOutcome] = []
     connection = PostgresConnection(raw)
     committing = False
     try:
@@ -97,7 +99,7 @@ def _is_in_doubt(failed: psycopg.OperationalError) -> bool:
     return failed.sqlstate is None or failed.sqlstate.startswith(("57P", "08"))
 
 
-def _run_unit(connection: PostgresConnection, unit: Unit, *, alone: bool) -> Outcome:
+def _run_unit(connection: PostgresConnection, unit: Unit, *, alone: bool) -> UnitOutcome:
     """Run one unit. A database error aborts the transaction, so it is raised."""
     if not alone:
         connection.raw.execute("SAVEPOINT unit")
@@ -110,7 +112,7 @@ def _run_unit(connection: PostgresConnection, unit: Unit, *, alone: bool) -> Out
     except BaseException as error:  # of this unit alone: the rest of the group continues
         if not alone:
             connection.raw.execute("ROLLBACK TO unit")
-        return Outcome(unit, error=error)
+        return UnitOutcome(unit, error=error)
     if not alone:
         connection.raw.execute("RELEASE unit")
-    return Outcome(unit, value)
+    return UnitOutcome(unit, value)
