@@ -203,7 +203,7 @@ class GrepResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class FileSituation:
     """What a mutation must know before it decides, read under the project's lock."""
 
     entry: FileEntry | None  # the live file at the path

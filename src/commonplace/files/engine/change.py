@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.files.checks import check_match, is_directory
 from commonplace.files.errors import NOT_FOUND, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, under_a_file
-from commonplace.files.model import FilePath, Situation
+from commonplace.files.model import FilePath, FileSituation
 from commonplace.kernel.errors import CommonplaceError
 
 
@@ -29,7 +29,7 @@ class FileChange:
     if_match: str | None = None
     must_exist: bool = False
 
-    def decide(self, now: Situation) -> bytes:
+    def decide(self, now: FileSituation) -> bytes:
         """Return the new content, or raise the rule that forbids it. Pure."""
         if now.has_descendants:
             raise is_directory(self.path)
@@ -44,7 +44,7 @@ class FileChange:
         self._check_sizes(now, len(new))
         return new
 
-    def _check_sizes(self, now: Situation, size: int) -> None:
+    def _check_sizes(self, now: FileSituation, size: int) -> None:
         most = self.limits.file_bytes
         if size > most:
             raise CommonplaceError(

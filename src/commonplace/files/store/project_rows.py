@@ -13,11 +13,11 @@ from commonplace.files.model import (
     ROOT,
     FileEntry,
     FilePath,
+    FileSituation,
     FileType,
     Project,
     ProjectUsage,
     Provenance,
-    Situation,
     ancestors,
 )
 from commonplace.kernel.errors import CommonplaceError
@@ -67,7 +67,7 @@ class ProjectRows:
         ]
         return next((directory for directory, rows in asked if rows.fetchone() is not None), None)
 
-    def situation(self, path: FilePath) -> tuple[Row | None, Situation]:
+    def situation(self, path: FilePath) -> tuple[Row | None, FileSituation]:
         """The live file's row (id, size, created, updated, hash, content, source path), and what
         a mutation must know.
         """
@@ -79,10 +79,10 @@ class ProjectRows:
             found is not None
         ):  # it has no file above and no descendants: those rules were kept when it was made
             entry = FileEntry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
-            return found, Situation(entry, found[5], None, False, project_bytes)
+            return found, FileSituation(entry, found[5], None, False, project_bytes)
         below = self.ask("directory", path=path)
         above = self.file_above(path)
-        return None, Situation(None, b"", above, below.fetchone() is not None, project_bytes)
+        return None, FileSituation(None, b"", above, below.fetchone() is not None, project_bytes)
 
     def below(self, path: FilePath) -> list[Row]:
         """(id, path, size, updated, source path) of the live files below a directory."""

@@ -13,6 +13,7 @@ from commonplace.files.model import (
     FileContent,
     FileEntry,
     FilePath,
+    FileSituation,
     IndexBacklog,
     IndexChange,
     IndexState,
@@ -20,7 +21,6 @@ from commonplace.files.model import (
     Project,
     ProjectUsage,
     Provenance,
-    Situation,
     Slice,
     Source,
     StoredChunk,
@@ -32,7 +32,7 @@ from commonplace.files.model import (
 from commonplace.search.model import Passage
 from commonplace.storage.outbox import LargeJobs
 
-Decide = Callable[[Situation], bytes]
+Decide = Callable[[FileSituation], bytes]
 """The rules of a mutation: the new content, or an exception that leaves everything as it was.
 
 Pure; may run in any thread.

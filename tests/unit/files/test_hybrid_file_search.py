@@ -8,8 +8,6 @@ import asyncio
 import time
 from pathlib import Path
 
-from test_search_vectors import WordEmbedder
-
 from commonplace.files.assembly import build_files
 from commonplace.files.model import FileSearchResult
 from commonplace.kernel.auth import local_user
@@ -17,6 +15,7 @@ from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite.database import Database
+from word_embedder import WordEmbedder
 
 
 class Semantics:

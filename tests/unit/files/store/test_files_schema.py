@@ -19,7 +19,7 @@ from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite.database import Database
 from commonplace.storage.sqlite.migrations import migrate, schema_version
 
-SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
+SOURCE = Path(__file__).parents[4] / "src" / "commonplace"
 STORES = {"search": "search/lexical", "files": "files/store"}
 COMPONENTS = tuple(STORES)
 SAMPLES = {

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from test_search_vectors import WordEmbedder
 
 from commonplace.kernel.settings import Embedding, Fallback, FilesSearch
 from commonplace.search.assembly import (
@@ -34,6 +33,7 @@ from commonplace.search.retriever import HybridPolicy, HybridRetriever
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite.database import Database
+from word_embedder import WordEmbedder
 
 HERE = Partition("tenant-a", "files", "demo")
 ELSEWHERE = Partition("tenant-b", "files", "demo")

@@ -236,7 +236,7 @@ def real() -> Path:
     """The default model where `make test` installed it, else installed once beside the
     repository's other tools.
     """
-    own = Path(__file__).resolve().parents[3] / ".tools" / "models"
+    own = Path(__file__).resolve().parents[4] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
         if any(model.name == DEFAULT_MODEL for model in embed_models.installed(folder)):
             return folder

@@ -7,43 +7,17 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from commonplace.search.model import Partition, Passage
 from commonplace.search.semantic.vector import StaleVectorsError, VectorIndex
 from commonplace.search.semantic.vector_file import VectorFileError
+from word_embedder import WordEmbedder
 
 HERE = Partition("tenant-a", "files", "demo")
-
-
-class WordEmbedder:
-    """A fake model: a text is the sum of its words' fixed random directions.
-
-    Counts what it embeds.
-    """
-
-    def __init__(self, identity: str = "fake/1", dimensions: int = 64) -> None:
-        self.identity = identity
-        self.dimensions = dimensions
-        self.embedded: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self.embedded += texts
-        return np.stack([self.embed_query(text) for text in texts])
-
-    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        total = np.zeros(self.dimensions)
-        for word in text.split():
-            seed = int.from_bytes(
-                hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big"
-            )
-            total += np.random.default_rng(seed).normal(size=self.dimensions)
-        return (total / np.linalg.norm(total)).astype(np.float32)
 
 
 def passage(key: str, text: str) -> Passage:
@@ -132,12 +106,19 @@ def test_partitions_do_not_see_each_other(tmp_path: Path) -> None:
 def test_another_process_reads_what_this_one_writes(tmp_path: Path) -> None:
     index, _ = filled(tmp_path, 3)
     script = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path; from "
-        "test_search_vectors import *\n"
+        "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; from "
+        "word_embedder import WordEmbedder; from test_vector import *\n"
         "e = WordEmbedder(); i = VectorIndex(Path(sys.argv[1]), e)\n"
         "print(next(iter(i.search(HERE, e.embed_query('topic2 shared'), 1).cosines)))\n"
     )
-    command = [sys.executable, "-c", script, str(tmp_path), str(Path(__file__).parent)]
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        str(tmp_path),
+        str(Path(__file__).parent),
+        str(Path(__file__).parents[3]),
+    ]
     assert (
         subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         == "/f2#0"
