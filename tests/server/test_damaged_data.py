@@ -119,6 +119,7 @@ def test_forty_kilobytes_overwritten_fail_doctor_and_backup_and_the_old_archive_
     damage(data, "mcp_files")
     code, checks = findings(data)
     failed = [check for check in checks if check["status"] == "fail"]
+    assert "please report it" not in command(data, "doctor").stdout
     assert code == 1
     assert any(
         "mcp_files" in check["finding"] and "restore" in check["fix"].lower() for check in failed

@@ -74,10 +74,19 @@ def _safely(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[Do
     except OSError as error:
         refused = unusable_path(error)
         yield DoctorCheck(name, "fail", refused.message, refused.hint or "")
-    except Exception as error:  # a defect in one check must not hide the others
-        yield DoctorCheck(
-            name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it."
-        )
+    except Exception as error:  # one check that fails must not hide the others
+        known = _storage_error(error)
+        finding = known.message if known else f"{type(error).__name__}: {error}"
+        fix = (known.hint or "") if known else "This is a defect; please report it."
+        yield DoctorCheck(name, "fail", finding, fix)
+
+
+def _storage_error(error: Exception) -> CommonplaceError | None:
+    """Return the storage error behind an exception, such as that of a damaged database."""
+    from commonplace.storage.sqlite.errors import translate_error
+
+    known = translate_error(error)
+    return known if isinstance(known, CommonplaceError) else None
 
 
 def _toolsets() -> Iterator[DoctorCheck]:
