@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.convert.dangling import tell_dangling
-from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
 from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
 from commonplace.openapi.engine.convert.down_3_2 import down_to_3_1
 from commonplace.openapi.engine.convert.issues import ConversionIssue, IssueLog
-from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
+from commonplace.openapi.engine.convert.swagger.down import down_to_2_0
+from commonplace.openapi.engine.convert.swagger.up import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1, up_to_3_2
 from commonplace.openapi.model import Family
 

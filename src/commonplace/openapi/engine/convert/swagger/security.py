@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
-from commonplace.openapi.engine.convert.swagger_schema import pointer_of
+from commonplace.openapi.engine.convert.swagger.schema_up import pointer_of
 from commonplace.openapi.engine.require import require_object
 
 FLOWS_UP = {
