@@ -1,6 +1,4 @@
-"""Puts memory together: a database, the shared search tables, an embedder if there is one, and
-the settings.
-"""
+"""Build memory from a database, the shared search tables, an embedder and the settings."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 VECTORS = "vectors"
-# of each connection. A larger cache, or a mapped file, makes searches no faster and the process
-# larger
+# Of each connection; a larger cache or a mapped file does not make searches faster.
 CACHE_KIB = 4_096
 
 
 def policy_of(settings: MemorySettings | None) -> MemoryPolicy:
+    """Return the policy that the settings describe."""
     if settings is None:
         return MemoryPolicy()
     thresholds = Thresholds(
@@ -44,7 +42,7 @@ def policy_of(settings: MemorySettings | None) -> MemoryPolicy:
 
 
 def open_database(data: Path) -> Database:
-    """Memory's own file in a data folder."""
+    """Open the database of memory in a data folder."""
     return Database(data / DATABASE, cache_kib=CACHE_KIB, mapped_bytes=0)
 
 
@@ -58,7 +56,7 @@ def build_memory(
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open database.
+    """Build memory in an open database.
 
     `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
     there is no embedder although one is configured.
@@ -86,9 +84,7 @@ def build_postgres_memory(
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`),
-    vectors included.
-    """
+    """Build memory in a PostgreSQL database that `commonplace migrate` has prepared."""
     from commonplace.memory.store.postgres import open_postgres_store
     from commonplace.search.lexical.postgres import PostgresPostings
 
@@ -113,7 +109,7 @@ def open_memory(
     model_missing: str | None = None,
     clock: Clock = utc_now,
 ) -> MemoryService:
-    """Memory in a data folder; closing it closes its database."""
+    """Open memory in a data folder; closing it closes its database."""
     database = open_database(data)
     return build_memory(
         database,

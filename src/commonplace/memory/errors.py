@@ -1,6 +1,4 @@
-"""The stable error codes of memory: the contract's table with its HTTP statuses, and our own for
-what the contract leaves out.
-"""
+"""The stable error codes of memory: those of contract 004 with their HTTP statuses, and ours."""
 
 from __future__ import annotations
 
@@ -107,9 +105,7 @@ CODES: tuple[Code, ...] = (
 def failure(
     code: Code, message: str, *, hint: str | None = None, retryable: bool = False, **details: object
 ) -> CommonplaceError:
-    """An error of this domain; `details.http_status` carries the contract's status to transports
-    that answer 200.
-    """
+    """Make an error of memory; `details.http_status` has the contract's HTTP status."""
     status = {} if code.http_status is None else {"http_status": code.http_status}
     return CommonplaceError(
         code, message, hint=hint, details={**details, **status}, retryable=retryable

@@ -1,6 +1,4 @@
-"""ULIDs: 26 Crockford characters, a millisecond clock and 80 random bits, increasing within a
-process.
-"""
+"""ULIDs: 26 Crockford characters of a millisecond clock and 80 random bits."""
 
 from __future__ import annotations
 
@@ -18,21 +16,20 @@ _PREFIX = re.compile(f"[{ALPHABET}]{{{MINIMUM_PREFIX},{LENGTH}}}")
 
 
 class Ulids:
-    """Ids in the order they were made: within one millisecond the random part counts up."""
+    """Makes increasing ids: within a millisecond the random part counts up."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = (0, 0)
 
     def next(self, moment: datetime) -> str:
+        """Return an id for a moment, greater than all before."""
         milliseconds = int(moment.timestamp() * 1000)
         with self._lock:
             stamp, number = self._last
             if milliseconds > stamp:
-                stamp, number = (
-                    milliseconds,
-                    secrets.randbits(RANDOM_BITS - 1),
-                )  # headroom to count up in
+                stamp = milliseconds
+                number = secrets.randbits(RANDOM_BITS - 1)  # leaves room to count up
             else:
                 number += 1
             self._last = (stamp, number)
@@ -40,17 +37,16 @@ class Ulids:
 
 
 def encode(value: int) -> str:
+    """Write a number as an id."""
     return "".join(ALPHABET[value >> shift & 31] for shift in range(5 * (LENGTH - 1), -1, -5))
 
 
 def is_ulid(text: str) -> bool:
-    """A whole id as we write it. The first character holds three bits only."""
+    """Say whether a text is a whole id; its first character has three bits only."""
     return len(text) == LENGTH and text[0] <= "7" and _PREFIX.fullmatch(text) is not None
 
 
 def read_prefix(text: str) -> str | None:
-    """What a person typed, as ids are written; None when it cannot begin an id or is too short
-    to name one.
-    """
+    """Normalise what a person typed; returns None if it cannot begin an id or is too short."""
     prefix = text.strip().upper().translate(_READ)
     return prefix if _PREFIX.fullmatch(prefix) else None

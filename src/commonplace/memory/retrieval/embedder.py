@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.kernel.lru import LruCache
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
@@ -58,7 +58,7 @@ class CachedEmbedder:
             self._embedder.warm()
         return False
 
-    def embed(self, texts: Sequence[str]) -> Any:
+    def embed(self, texts: Sequence[str]) -> Vector:
         import numpy as np
 
         known = {text: vector for text in texts if (vector := self._recent.get(text)) is not None}
@@ -73,7 +73,7 @@ class CachedEmbedder:
             else np.zeros((0, self.dimensions), dtype=np.float32)
         )
 
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str) -> Vector:
         return self._embedder.embed_query(text)
 
     def legibility(self, text: str) -> float:

@@ -1,4 +1,4 @@
-"""What memory asks of an index of its entries."""
+"""The index that memory needs to find entries."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vector = npt.NDArray[np.float32]
-else:  # numpy comes with the model: memory without one never imports it
+else:  # numpy is imported only with a model
     Vector = object
 
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """An entry that was found: by which retrievers and how well, before any judgement."""
+    """An entry that the index found, by which side and how well."""
 
     entry_id: str
     score: float  # 0 to 1, comparable between queries
-    lexical: float | None = None  # None: that retriever did not find it
+    lexical: float | None = None  # None: that side did not find it
     semantic: float | None = None
     terms: tuple[str, ...] = ()
-    words: Mapping[str, int] | None = (
-        None  # how often the entry holds each of its own terms, where the index told
-    )
+    words: Mapping[str, int] | None = None  # counts of the entry's terms, where the index knows
 
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """A question and the conversation around it."""
+    """A query and the conversation around it."""
 
     query: str
     context: str = ""
@@ -42,6 +40,8 @@ class SearchText:
 
 @dataclass(frozen=True, slots=True)
 class IndexMatches:
+    """The matches of a search, best first."""
+
     matches: tuple[EntryMatch, ...]
     total: int
     semantic: bool  # whether vectors took part
@@ -49,75 +49,67 @@ class IndexMatches:
 
 @dataclass(frozen=True, slots=True)
 class SimilarMatches:
-    """Candidates, nearest first, and how telling the entry's words are (inverse document
-    frequency).
-    """
+    """Similar entries, nearest first, and the IDF of the entry's terms."""
 
     matches: tuple[EntryMatch, ...]
     rarity: Mapping[str, float]
 
 
 class EntryIndex(Protocol):
-    """Finds entries again.
+    """Finds entries.
 
-    The words are indexed by the store, in the entry's own transaction; vectors follow when there is
-    a model.
+    The store indexes words in the transaction of the entry; vectors follow when there is a model.
     """
 
     @property
     def loading(self) -> bool:
-        """Whether a model is on its way, so that answers will soon be better."""
+        """Say whether a model is being loaded."""
         ...
 
     def ready(self) -> bool:
-        """Whether there are vectors now; if they could be, a model begins to load."""
+        """Say whether vectors can be used now; if not, start loading the model if there is one."""
         ...
 
     def require(self) -> None:
-        """Raises EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE: for what only vectors can do."""
+        """Raise EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE unless vectors can be used."""
         ...
 
     async def prepare(self, seconds: float) -> str:
-        """Wait for vectors as long as allowed; returns why there are none, or nothing when there
-        are.
-        """
+        """Wait for the model; returns why it cannot be used, or an empty string."""
         ...
 
     async def search(
-        self, tenant: Tenant, sought: SearchText, wanted: EntryFilter, limit: int
+        self, tenant: Tenant, text: SearchText, wanted: EntryFilter, limit: int
     ) -> IndexMatches:
-        """Four fields: entry text, context text, summary vector, context vector."""
+        """Search the words and vectors of entries and of their conversations."""
         ...
 
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
     ) -> SimilarMatches:
-        """Return entries that may be near, and those in `also`: with their cosine where both
-        have vectors, else by shared words.
-        """
+        """Return similar entries, and those in `also`, by vectors if both have one, else by words."""
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        """Make the vectors of entries; returns the ids that have theirs now.
-
-        No model: none, and no failure.
-        """
+        """Add the vectors of entries; returns the ids that have theirs now, none without a model."""
         ...
 
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
-        """Drop the vectors of entries, as they were keyed."""
+        """Remove the vectors of entries as they were before a change."""
         ...
 
-    async def forget_all(self, tenant: Tenant) -> None: ...
+    async def forget_all(self, tenant: Tenant) -> None:
+        """Remove all vectors of a tenant."""
+        ...
 
     async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
-        """Whether its summary and its context have a vector."""
+        """Say whether the text and the conversation of an entry have a vector."""
         ...
 
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
-        """Those of the entries that could have a vector and have none."""
+        """Return the entries that lack a vector."""
         ...
 
     def close(self) -> None:
-        """End what runs beside: it begins anew where the index is next used."""
+        """Stop background work; it starts again when the index is next used."""
         ...

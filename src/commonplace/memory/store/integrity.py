@@ -1,6 +1,4 @@
-"""How to check the database of memory: entries against their digests, and what can be derived
-anew.
-"""
+"""Integrity checks of the database of memory."""
 
 from __future__ import annotations
 
@@ -15,6 +13,7 @@ _TEXTS = ("type", "title", "content", "project")
 
 
 def database_checks(path: Path) -> DatabaseChecks:
+    """Describe the checks: entries match their digests, JSON columns are valid."""
     entries = StoredDigest(
         "memory_entries", ("digest", *(f"CAST({name} AS BLOB)" for name in _TEXTS)), _matches
     )

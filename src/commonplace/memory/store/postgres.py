@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.store.relational import PostingWriter, RelationalMemoryStore
+from commonplace.memory.store.relational import RelationalMemoryStore
+from commonplace.search.lexical.posting_writer import PostingWriter
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.postgres.migrations import SchemaComponent

@@ -1,6 +1,6 @@
-"""What memory asks of persistence, tenant first.
+"""The store that memory needs.
 
-SQLite and PostgreSQL obey it; every method is one transaction.
+SQLite and PostgreSQL implement it. Every method is one transaction.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.model import (
+    AccessCounts,
     Decision,
     Entry,
     EntryFilter,
@@ -28,9 +29,7 @@ from commonplace.memory.model import (
 
 @dataclass(frozen=True, slots=True)
 class BulkAddResult:
-    """What came of adding many: how many entries and links are new, and which ids gave way to
-    which existing entry.
-    """
+    """How many entries and links are new, and the existing ids of entries that are not."""
 
     entries: int
     links: int
@@ -39,17 +38,17 @@ class BulkAddResult:
 
 @dataclass(frozen=True, slots=True)
 class SameText:
-    """Entries that already say what a new one says."""
+    """Existing entries with the text of a new one."""
 
-    active: str | None = None  # the new entry was not kept: this one has its text
-    obsolete: str | None = None  # the new entry was kept although this one was retired
+    active: str | None = None  # the new entry was not saved
+    obsolete: str | None = None  # the new entry was saved
 
 
 class MemoryStore(Protocol):
-    """Entries of deleted rows are returned only where a method says so."""
+    """Entries, links and suggestions of all tenants; deleted entries are returned only if asked."""
 
     async def add(self, tenant: Tenant, entry: Entry) -> SameText:
-        """Keep an entry unless an active one has the same text."""
+        """Save an entry unless an active one has the same text."""
         ...
 
     async def add_all(
@@ -62,22 +61,18 @@ class MemoryStore(Protocol):
         with_status: Collection[str] = (),
         dry_run: bool = False,
     ) -> BulkAddResult:
-        """Keep many with their links and accesses in one transaction.
+        """Save entries with their links and accesses in one transaction.
 
-        Links follow to the entry that already says the same.
-
-        Of the entries in `with_status` it is known whether something supersedes them: a link changes
-        nothing about that. A dry run does it all and takes it back.
+        Links to an entry that exists lead to the existing one. Entries in `with_status` state
+        whether they are superseded: links do not change that. A dry run is rolled back.
         """
         ...
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
-        """Change an entry and keep what it was.
+        """Change an entry and add its previous state to the history.
 
-        Raises DUPLICATE_ENTRY when another active entry says the same.
-
-        What a deleted one superseded is active again, unless something else supersedes it; one that
-        is restored supersedes it again.
+        Raises DUPLICATE_ENTRY if another active entry has the same text. Deleting an entry
+        reactivates what only it superseded; restoring it supersedes that again.
         """
         ...
 
@@ -90,43 +85,42 @@ class MemoryStore(Protocol):
     ) -> tuple[Entry, ...]: ...
 
     async def page(self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int) -> EntryPage:
-        """Newest first."""
+        """Return a page of entries, newest first."""
         ...
 
     async def everything(self, tenant: Tenant) -> tuple[Entry, ...]:
-        """All entries that are not deleted, oldest first, in one snapshot."""
+        """Return all entries that are not deleted, oldest first, in one snapshot."""
         ...
 
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]: ...
 
     async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, EntryUsage]: ...
 
-    async def record_use(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
-        """Add accesses that were counted outside the search path."""
+    async def record_use(self, counts: AccessCounts) -> None:
+        """Add accesses that were counted in memory."""
         ...
 
-    def record_use_now(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
-        """The same without an event loop, at the end."""
+    def record_use_now(self, counts: AccessCounts) -> None:
+        """Add accesses without an event loop."""
         ...
 
     async def unread_since(
         self, tenant: Tenant, moment: datetime, limit: int
     ) -> tuple[tuple[Entry, ...], int]:
-        """Active entries neither read nor written since, longest first, and how many there are."""
+        """Return active entries neither read nor changed since, longest unused first, and the total."""
         ...
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:
-        """Raises LINK_ALREADY_EXISTS, also where two would supersede each other, directly or
-        through others.
+        """Save a link; `supersedes` makes its target obsolete and point to the source.
 
-        A `supersedes` link makes its target obsolete and point to the source.
+        Raises LINK_ALREADY_EXISTS, also if two entries would supersede each other.
         """
         ...
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood: ...
 
     async def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
-        """Links with at least one end among the ids."""
+        """Return the links with at least one end among the ids."""
         ...
 
     async def all_links(self, tenant: Tenant) -> tuple[Link, ...]: ...
@@ -139,12 +133,11 @@ class MemoryStore(Protocol):
         revised: Sequence[Suggestion] = (),
         withdrawn: Sequence[Suggestion] = (),
     ) -> int:
-        """Keep the suggestions whose key was never suggested; pending clusters that a new one
-        contains give way.
+        """Save the suggestions whose key is new; returns how many.
 
-        A contradiction is also kept when its pair was accepted as a link before. Pending
-        suggestions in `revised` get a new type, score and reason under their id; those in
-        `withdrawn` are removed. Returns how many are new.
+        Pending clusters that a new one contains are withdrawn. A contradiction is also saved if
+        its pair was accepted as a link. Suggestions in `revised` get a new type, score and reason
+        under their id; those in `withdrawn` are removed.
         """
         ...
 
@@ -159,30 +152,28 @@ class MemoryStore(Protocol):
     ) -> tuple[tuple[Suggestion, ...], int]: ...
 
     async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
-        """Generalisations, whatever became of them, that hold any of the ids."""
+        """Return the generalisations, decided or not, that contain any of the ids."""
         ...
 
     async def decide(
         self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None
     ) -> Suggestion | None:
-        """Settle a pending suggestion, with the link it makes; None when it is not pending any
-        more.
-        """
+        """Decide a pending suggestion and save its link; returns None if it is already decided."""
         ...
 
     async def reindex(self, tenant: Tenant) -> int:
-        """Make the index of words anew from the entries; returns how many."""
+        """Rebuild the word index from the entries; returns how many."""
         ...
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
-        """Everything of a tenant under another name, its index too; returns how many entries.
+        """Move everything of a tenant to a new name; returns how many entries.
 
-        The new one must be empty.
+        The new tenant must be empty.
         """
         ...
 
     async def counts(self, tenant: Tenant) -> MemoryCounts: ...
 
     async def tenants(self) -> tuple[Tenant, ...]:
-        """Whoever has entries, deleted ones included. For operators only."""
+        """Return all tenants with entries, deleted ones included. For operators only."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
@@ -41,7 +41,7 @@ from commonplace.memory.store.rows import (
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
-from commonplace.search.model import IndexDocument, Partition
+from commonplace.search.lexical.posting_writer import PostingWriter
 from commonplace.storage.relational import SqlConnection
 
 Result = TypeVar("Result")
@@ -51,28 +51,12 @@ BULK_SECONDS = 60  # an import or a rebuild may hold the lock for long
 MOVED = ("entries", "tags", "usage", "links", "suggestions", "suggestion_entries", "history")
 
 
-class PostingWriter(Protocol):
-    """Writes the words of entries in the transaction of the entries."""
-
-    def put(
-        self, connection: Any, partition: Partition, documents: Iterable[IndexDocument]
-    ) -> None: ...
-
-    def put_soon(self, connection: Any, partition: Partition, document: IndexDocument) -> None: ...
-
-    def remove(self, connection: Any, partition: Partition, keys: Iterable[str]) -> None: ...
-
-    def clear(self, connection: Any, partition: Partition) -> None: ...
-
-    def count(self, connection: Any, partition: Partition) -> int: ...
-
-
 class _DryRunError(Exception):
     """Rolls back a dry run and carries its result."""
 
-    def __init__(self, added: BulkAddResult) -> None:
+    def __init__(self, result: BulkAddResult) -> None:
         super().__init__("dry run")
-        self.added = added
+        self.result = result
 
 
 class UnitsOfWork(Protocol):
@@ -143,38 +127,29 @@ class RelationalMemoryStore:
 
         def work(connection: SqlConnection) -> BulkAddResult:
             rows = self._rows(connection, tenant)
-            known: dict[str, str] = {}
-            kept: list[Entry] = []
-            for entry in entries:
-                existing = rows.find_imported(entry)
-                if existing is not None:
-                    known[entry.id] = existing
-                else:
-                    rows.insert(entry)
-                    kept.append(entry)
+            known, new = _insert_unknown(rows, entries)
             self._postings.put(
-                connection, partition(tenant), [documents[entry.id] for entry in kept]
+                connection, partition(tenant), [documents[entry.id] for entry in new]
             )
-            settled = {entry.id for entry in kept if entry.id in with_status}
-            made = sum(rows.import_link(link, known, settled) for link in links)
-            for entry in kept:
+            settled = {entry.id for entry in new if entry.id in with_status}
+            links_added = sum(rows.import_link(link, known, settled) for link in links)
+            for entry in new:
                 if entry.superseded_by in known:
-                    rows.execute_row(
-                        "update_entry",
-                        entry_row(tenant, replace(entry, superseded_by=known[entry.superseded_by])),
-                    )
-                used = usage.get(entry.id)
-                if used is not None and used.access_count and used.last_accessed:
-                    rows.add_accesses(entry.id, used.access_count, used.last_accessed)
-            added = BulkAddResult(len(kept), made, known)
+                    successor = known[entry.superseded_by]
+                    row = entry_row(tenant, replace(entry, superseded_by=successor))
+                    rows.execute_row("update_entry", row)
+                accesses = usage.get(entry.id)
+                if accesses is not None and accesses.access_count and accesses.last_accessed:
+                    rows.add_accesses(entry.id, accesses.access_count, accesses.last_accessed)
+            result = BulkAddResult(len(new), links_added, known)
             if dry_run:
-                raise _DryRunError(added)
-            return added
+                raise _DryRunError(result)
+            return result
 
         try:
             return await self.units.commit(work, tenant, BULK_SECONDS)
-        except _DryRunError as dry:
-            return dry.added
+        except _DryRunError as dry_run_end:
+            return dry_run_end.result
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)
@@ -212,11 +187,11 @@ class RelationalMemoryStore:
         return read_entry(row) if row else None
 
     async def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]:
-        asked = sorted(set(ids))
-        if not asked:
+        wanted = sorted(set(ids))
+        if not wanted:
             return {}
         found = await self.units.look(
-            lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(asked))
+            lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(wanted))
         )
         return {entry.id: entry for entry in found}
 
@@ -309,11 +284,11 @@ class RelationalMemoryStore:
         return await self.units.look(look)
 
     async def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
-        asked = sorted(set(ids))
-        if not asked:
+        wanted = sorted(set(ids))
+        if not wanted:
             return ()
         rows = await self.units.look(
-            lambda c: self._rows(c, tenant).execute("links_among", ids=as_json(asked)).fetchall()
+            lambda c: self._rows(c, tenant).execute("links_among", ids=as_json(wanted)).fetchall()
         )
         return tuple(read_link(row) for row in rows)
 
@@ -448,3 +423,19 @@ class RelationalMemoryStore:
         return await self.units.scan(
             lambda c: tuple(Tenant(row[0]) for row in c.execute(self._queries["tenants"]))
         )
+
+
+def _insert_unknown(
+    rows: TenantRows, entries: Iterable[Entry]
+) -> tuple[dict[str, str], list[Entry]]:
+    """Insert entries; returns the existing ids of those that are known, and the new entries."""
+    known: dict[str, str] = {}
+    new: list[Entry] = []
+    for entry in entries:
+        existing = rows.find_imported(entry)
+        if existing is not None:
+            known[entry.id] = existing
+        else:
+            rows.insert(entry)
+            new.append(entry)
+    return known, new

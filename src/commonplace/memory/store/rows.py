@@ -1,15 +1,14 @@
-"""Entries, links and suggestions to database rows and back; the same in every dialect."""
+"""Convert entries, links and suggestions to database rows and back, in every dialect."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import Json
 from commonplace.memory.model import (
     Decision,
     Entry,
@@ -21,14 +20,18 @@ from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
 )
+from commonplace.storage.relational import Row
+
+RowValues = dict[str, object]
 
 
-def entry_row(tenant: Tenant, entry: Entry) -> dict[str, Any]:
+def entry_row(tenant: Tenant, entry: Entry) -> RowValues:
+    """Return the row of an entry."""
     return {"tenant": tenant, "id": entry.id, "digest": entry.digest, **entry_fields(entry)}
 
 
-def entry_fields(entry: Entry) -> dict[str, Any]:
-    """Everything but the id, as JSON can hold it: also what history keeps."""
+def entry_fields(entry: Entry) -> RowValues:
+    """Return every field but the id as JSON values; the history stores them too."""
     return {
         "type": entry.type.value,
         "title": entry.title,
@@ -46,7 +49,8 @@ def entry_fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def read_entry(row: Sequence[Any]) -> Entry:
+def read_entry(row: Row) -> Entry:
+    """Make an entry from a row."""
     return Entry(
         id=row[0],
         type=EntryType(row[1]),
@@ -65,7 +69,8 @@ def read_entry(row: Sequence[Any]) -> Entry:
     )
 
 
-def link_row(tenant: Tenant, link: Link) -> dict[str, Any]:
+def link_row(tenant: Tenant, link: Link) -> RowValues:
+    """Return the row of a link."""
     return {
         "tenant": tenant,
         "id": link.id,
@@ -76,11 +81,13 @@ def link_row(tenant: Tenant, link: Link) -> dict[str, Any]:
     }
 
 
-def read_link(row: Sequence[Any]) -> Link:
+def read_link(row: Row) -> Link:
+    """Make a link from a row."""
     return Link(row[0], row[1], row[2], RelationType(row[3]), read_moment(row[4]))
 
 
-def suggestion_row(tenant: Tenant, suggestion: Suggestion) -> dict[str, Any]:
+def suggestion_row(tenant: Tenant, suggestion: Suggestion) -> RowValues:
+    """Return the row of a suggestion."""
     return {
         "tenant": tenant,
         "id": suggestion.id,
@@ -94,7 +101,8 @@ def suggestion_row(tenant: Tenant, suggestion: Suggestion) -> dict[str, Any]:
     }
 
 
-def read_suggestion(row: Sequence[Any]) -> Suggestion:
+def read_suggestion(row: Row) -> Suggestion:
+    """Make a suggestion from a row."""
     return Suggestion(
         id=row[0],
         type=SuggestionType(row[1]),
@@ -107,21 +115,23 @@ def read_suggestion(row: Sequence[Any]) -> Suggestion:
     )
 
 
-def history_row(tenant: Tenant, before: Entry, action: str, moment: datetime) -> dict[str, Any]:
-    kept: Mapping[str, Any] = {**entry_fields(before), "tags": before.tags}
+def history_row(tenant: Tenant, before: Entry, action: str, moment: datetime) -> RowValues:
+    """Return the row of an entry's state before a change."""
+    state: RowValues = {**entry_fields(before), "tags": before.tags}
     return {
         "tenant": tenant,
         "entry_id": before.id,
         "action": action,
         "changed_at": iso(moment),
-        "before": as_json(kept),
+        "before": as_json(state),
     }
 
 
-def as_json(value: Any) -> str:
+def as_json(value: Json) -> str:
+    """Encode a value for a JSON column or parameter."""
     return orjson.dumps(value).decode()
 
 
 def read_moment(value: str | datetime) -> datetime:
-    """SQLite keeps ISO text, PostgreSQL moments in whatever zone the session has."""
+    """Read a time: ISO text from SQLite, a time in the zone of the session from PostgreSQL."""
     return datetime.fromisoformat(value) if isinstance(value, str) else value.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""All stored entries as text, for examinations by the operator."""
+"""Read all stored texts, for checks by the operator."""
 
 from __future__ import annotations
 
