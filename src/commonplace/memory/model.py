@@ -173,7 +173,7 @@ class Suggestion:
 
 
 def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
-    """Return the key; links and contradictions of a pair share it, so rejecting one settles both."""
+    """Return the key, which a link and a contradiction of the same pair share."""
     family = "generalize" if type_ is SuggestionType.GENERALIZE else "pair"
     ids = " ".join(sorted(entry_ids))
     return (

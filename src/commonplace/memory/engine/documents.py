@@ -1,6 +1,7 @@
-"""An entry as the search engine sees it: its key, its fields, and what each field is worth.
+"""Entries as documents of the search engine.
 
-A key begins with project and type, so that a search within a project is a search below a prefix."""
+A key begins with project and type, so that a search within a project is one below a prefix.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +12,20 @@ from commonplace.search.model import IndexDocument, Partition
 
 COLLECTION = "memory"
 TEXT, TITLE, CONTEXT = "text", "title", "context"
-# One field for all an entry says ranks better than title and content apart (cosqa recall@10 0.576
-# against 0.524); a title adds a little.
+# One field for all an entry says ranks better than title and content apart (cosqa recall@10
+# 0.576 against 0.524); an additional title field helps a little.
 WEIGHTS = {TEXT: 1.0, TITLE: 0.3, CONTEXT: 0.4}
-ENTRY_WEIGHTS = {TEXT: 1.0}  # without the conversation: what the entry itself says
-_BREAK = "\x1f"  # cleaned projects hold no control characters
+ENTRY_WEIGHTS = {TEXT: 1.0}  # without the conversation
+_BREAK = "\x1f"  # cleaned projects have no control characters
 
 
 def partition(tenant: Tenant) -> Partition:
+    """Return where the words of a tenant's entries are."""
     return Partition(tenant, COLLECTION, "")
 
 
 def document(entry: Entry) -> IndexDocument:
-    """Empty fields are left out: they must not shorten the average length of those that say
-    something.
-    """
+    """Return the fields of an entry; empty ones would lower the average field length."""
     texts = {TEXT: entry.text, TITLE: entry.title, CONTEXT: entry.context}
     return IndexDocument(
         document_key(entry),
@@ -34,14 +34,17 @@ def document(entry: Entry) -> IndexDocument:
 
 
 def document_key(entry: Entry) -> str:
+    """Return the key of an entry."""
     return f"{entry.project or ''}{_BREAK}{entry.type.value}{_BREAK}{entry.id}"
 
 
 def entry_id(key: str) -> str:
+    """Return the id in a key."""
     return key.rpartition(_BREAK)[2]
 
 
 def key_type(key: str) -> str:
+    """Return the type in a key."""
     return key.rpartition(_BREAK)[0].rpartition(_BREAK)[2]
 
 
@@ -51,9 +54,9 @@ def admits(wanted: EntryFilter, key: str) -> bool:
 
 
 def key_prefix(wanted: EntryFilter) -> str:
-    """What the keys of a filtered search begin with.
+    """Return the prefix of the keys that a filter admits.
 
-    A type without a project has no prefix: `key_type` sorts those out.
+    A type without a project has none: use `admits`.
     """
     if wanted.project is None:
         return ""

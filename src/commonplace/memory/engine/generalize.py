@@ -1,6 +1,4 @@
-"""Drafts a pattern from several entries without a language model: what they share, the error
-lines they repeat, where it comes from.
-"""
+"""Draft a pattern from several entries without a language model."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ _SHARED_TERMS = 12
 _LINES = 8
 _WORD = re.compile(r"[^\W\d_][\w.+-]*[^\W_]|[^\W\d_]")
 _ERROR_LINE = re.compile(
-    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? "
-    r"?out|erreur|échec|errno|"
+    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|"
+    r"timed? ?out|erreur|échec|errno|"
     r"e[a-z]{4,12}:|exit code|http [45]\d\d|[45]\d\d )"
 )
 _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
@@ -26,7 +24,7 @@ _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True, slots=True)
 class PatternDraft:
-    """A pattern as it could be kept."""
+    """A pattern before it is an entry."""
 
     title: str
     content: str
@@ -35,14 +33,14 @@ class PatternDraft:
 
 
 def draft_pattern(entries: Sequence[Entry], title: str | None = None) -> PatternDraft:
-    """What at least half of the sources (and two of them) say together, in Markdown."""
+    """Write what at least half of the sources, and two of them, have in common, in Markdown."""
     least = max(2, (len(entries) + 1) // 2)
     words = shared_words(entries, least)
     lines = shared_lines(entries, least)
     errors = [line for line in lines if _ERROR_LINE.search(line)]
     other = [line for line in lines if line not in errors]
     heading = title or _title(entries, words)
-    parts = [f"Drawn from {len(entries)} entries that tell of the same thing."]
+    parts = [f"Drafted from {len(entries)} entries about the same thing."]
     if words:
         parts.append("## What they share\n" + ", ".join(words))
     if errors:
@@ -62,20 +60,21 @@ def draft_pattern(entries: Sequence[Entry], title: str | None = None) -> Pattern
 
 
 def shared_words(entries: Sequence[Entry], least: int) -> list[str]:
-    """Words whose stem stands in enough sources, most widespread first, in the form they are
-    mostly written.
+    """Return the words that enough sources contain, in their most frequent form.
+
+    The most widespread words come first; words with the same stem count as one.
     """
     spread: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = {}
     for entry in entries:
-        seen: set[str] = set()
+        stems_seen: set[str] = set()
         for word in _WORD.findall(f"{entry.title} {entry.content} {' '.join(entry.tags)}"[:20_000]):
             stems = [stem for stem in analyze(word) if not is_stop_word(stem) and len(stem) > 1]
             if stems:
                 stem = stems[0]
                 forms.setdefault(stem, Counter())[word if not word.istitle() else word.lower()] += 1
-                seen.add(stem)
-        spread.update(seen)
+                stems_seen.add(stem)
+        spread.update(stems_seen)
     widespread = [
         (count, sum(forms[stem].values()), stem) for stem, count in spread.items() if count >= least
     ]
@@ -87,25 +86,26 @@ def shared_words(entries: Sequence[Entry], least: int) -> list[str]:
 
 
 def shared_lines(entries: Sequence[Entry], least: int) -> list[str]:
-    """Lines and sentences that stand in enough sources once their numbers and quoted names are
-    ignored; shown as first written.
+    """Return the lines and sentences that enough sources contain, as first written.
+
+    Numbers and quoted names may differ.
     """
     first: dict[str, str] = {}
     spread: Counter[str] = Counter()
     for entry in entries:
-        seen: set[str] = set()
-        for line in re.split(r"\n+|(?<=[.!?])\s+", f"{entry.content}"[:20_000]):
+        shapes: set[str] = set()
+        for line in re.split(r"\n+|(?<=[.!?])\s+", entry.content[:20_000]):
             plain = " ".join(line.split()).strip(" -*•")
             shape = _VARIABLE.sub("#", plain.casefold()).rstrip(".!? ")
-            if 12 <= len(plain) <= 300 and shape not in seen:
-                seen.add(shape)
+            if 12 <= len(plain) <= 300 and shape not in shapes:
+                shapes.add(shape)
                 first.setdefault(shape, plain)
-        spread.update(seen)
+        spread.update(shapes)
     return [first[shape] for shape, count in spread.most_common() if count >= least][: 2 * _LINES]
 
 
 def _title(entries: Sequence[Entry], words: list[str]) -> str:
-    """The source title that holds most of the shared words stands for all."""
+    """Return the title of the source whose title has most of the shared words."""
     if words:
         wanted = {stem for word in words for stem in analyze(word)}
         best = max(

@@ -1,6 +1,4 @@
-"""Words, English and French, by which the detectors tell values from subjects: opposites,
-negations, units, and what names a thing.
-"""
+"""English and French words by which the detectors tell values from subjects."""
 
 from __future__ import annotations
 
@@ -9,33 +7,43 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Each side of a row cannot be true together with the other.
-_OPPOSITES: tuple[tuple[str, str], ...] = (
-    ("on", "off"), ("enable", "disable"), ("enabled", "disabled"), ("enables", "disables"), ("true", "false"), ("always", "never"),
-    ("allow", "deny"), ("allowed", "forbidden"), ("allows", "forbids"), ("required", "optional"), ("include", "exclude"),
-    ("includes", "excludes"), ("accept", "refuse"), ("accepts", "refuses"), ("accepted", "refused"), ("supported", "unsupported"),
-    ("safe", "unsafe"), ("synchronous", "asynchronous"), ("public", "private"), ("mutable", "immutable"), ("activé", "désactivé"),
-    ("activée", "désactivée"), ("activer", "désactiver"), ("obligatoire", "facultatif"), ("autorisé", "interdit"), ("toujours", "jamais"),
-    ("vrai", "faux"), ("can", "cannot"), ("once", "twice"), ("added", "removed"), ("works", "fails"), ("stable", "experimental"),
-    ("old", "new"),
-)  # fmt: skip
-OPPOSITE_OF = {word: other for pair in _OPPOSITES for word, other in (pair, pair[::-1])}
+# The two sides of a pair cannot both be true.
+_OPPOSITES = """
+on/off enable/disable enabled/disabled enables/disables true/false always/never allow/deny
+allowed/forbidden allows/forbids required/optional include/exclude includes/excludes
+accept/refuse accepts/refuses accepted/refused supported/unsupported safe/unsafe
+synchronous/asynchronous public/private mutable/immutable activé/désactivé activée/désactivée
+activer/désactiver obligatoire/facultatif autorisé/interdit toujours/jamais vrai/faux can/cannot
+once/twice added/removed works/fails stable/experimental old/new
+"""
+_PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
+OPPOSITE_OF = {word: other for a, b in _PAIRS for word, other in ((a, b), (b, a))}
 
 NEGATIONS = _words("not no never cannot without nor ne pas jamais aucun aucune sans")
 FILLERS = _words("since now currently anymore depuis désormais maintenant")  # say when, not what
-PHASES = _words(
-    "before after during until while when once avant après pendant jusqu quand lorsque"
-)  # two of them: two moments
+# Two different ones in two sentences mean two moments.
+PHASES = _words("before after during until while when once avant après pendant jusqu quand lorsque")
 
-UNITS = {
-    "ms": ("time", 0.001), "millisecond": ("time", 0.001), "s": ("time", 1.0), "sec": ("time", 1.0), "second": ("time", 1.0),
-    "seconde": ("time", 1.0), "min": ("time", 60.0), "minut": ("time", 60.0), "minute": ("time", 60.0), "h": ("time", 3600.0),
-    "hour": ("time", 3600.0), "heure": ("time", 3600.0), "day": ("time", 86400.0), "jour": ("time", 86400.0),
-    "kb": ("size", 1e3), "mb": ("size", 1e6), "m": ("size", 1e6), "gb": ("size", 1e9), "ko": ("size", 1e3), "mo": ("size", 1e6),
-    "go": ("size", 1e9), "kib": ("size", 1024.0), "mib": ("size", 1024.0**2), "mi": ("size", 1024.0**2), "gib": ("size", 1024.0**3),
-    "gi": ("size", 1024.0**3),
-}  # fmt: skip
-# What is counted: a number before one of these is an amount.
+_SECONDS = {
+    **dict.fromkeys(("ms", "millisecond"), 0.001),
+    **dict.fromkeys(("s", "sec", "second", "seconde"), 1.0),
+    **dict.fromkeys(("min", "minut", "minute"), 60.0),
+    **dict.fromkeys(("h", "hour", "heure"), 3600.0),
+    **dict.fromkeys(("day", "jour"), 86400.0),
+}
+_BYTES = {
+    **dict.fromkeys(("kb", "ko"), 1e3),
+    **dict.fromkeys(("mb", "m", "mo"), 1e6),
+    **dict.fromkeys(("gb", "go"), 1e9),
+    "kib": 1024.0,
+    **dict.fromkeys(("mib", "mi"), 1024.0**2),
+    **dict.fromkeys(("gib", "gi"), 1024.0**3),
+}
+# What a unit measures, and its factor to the base unit.
+UNITS = {unit: ("time", factor) for unit, factor in _SECONDS.items()} | {
+    unit: ("size", factor) for unit, factor in _BYTES.items()
+}
+# A number before one of these is an amount.
 _COUNTED = _words(
     "times requests workers connections replicas retries attempts threads pods nodes instances "
     "weeks months years characters items rows "
@@ -43,8 +51,7 @@ _COUNTED = _words(
     "tentatives semaines mois ans caractères "
     "lignes éléments copies octets"
 )
-# A number after one of these names a thing (a ticket, a build, a day); another number is another
-# thing.
+# A number after one of these names a thing: a ticket, a build, a page.
 _NAMING = _words(
     "pr issue build ticket incident release page line bug case run job step commit rfc pep "
     "sprint ligne étape numéro anomalie"
@@ -60,12 +67,12 @@ _AMOUNTS = _STATES | _words(
 
 
 def names_a_thing(before: str, after: str) -> bool:
-    """Whether a number between these words is a date, or the number of a ticket or a build."""
+    """Say whether a number between these words is a date or the number of a ticket or build."""
     return before in _NAMING or before in _MONTHS or after in _MONTHS
 
 
 def is_amount(before: str, after: str, number: str) -> bool:
-    """Whether a number of a title is a value.
+    """Say whether a number in a title is a value.
 
     `timeout is 30`, `limit to 10`, `3 times` are; `Python 3.9`, `HTTP 502`, `12 May` are not.
     """
@@ -77,7 +84,5 @@ def is_amount(before: str, after: str, number: str) -> bool:
 
 
 def states_a_value(before: str) -> bool:
-    """Whether what follows this word in a title is what was chosen: `Use tabs`, `the default
-    branch is main`.
-    """
+    """Say whether a value follows this word in a title: `Use tabs`, `the branch is main`."""
     return before in _STATES

@@ -1,6 +1,4 @@
-"""Tells apart entries written after one template about two things: "Staging pool" and
-"Production pool", Python 3.8 and 3.9.
-"""
+"""Recognise entries that fill one template for two things, such as Python 3.8 and 3.9."""
 
 from __future__ import annotations
 
@@ -18,10 +16,9 @@ _WORD = re.compile(_NUMBER.pattern + r"|[^\W\d_]+")
 
 
 def different_subjects(title_a: str, content_a: str, title_b: str, content_b: str) -> bool:
-    """The titles are alike but for one word, or one number, which is what each content is about
-    and the other does not mention.
+    """Say whether titles differ in one word or number that only their own content mentions.
 
-    A title that differs in what it states about its subject speaks of the same one: "Use tabs" and
+    Titles that differ in what they state about their subject have the same one: "Use tabs" and
     "Use spaces".
     """
     words_a, words_b = _words(title_a), _words(title_b)
@@ -38,41 +35,40 @@ def different_subjects(title_a: str, content_a: str, title_b: str, content_b: st
     _, a, a_end, b, b_end = changes[0]
     if a_end - a != 1 or b_end - b != 1:
         return False
-    one, other = words_a[a], words_b[b]
-    if (one.stated and other.stated) or OPPOSITE_OF.get(one.written) == other.written:
+    word_a, word_b = words_a[a], words_b[b]
+    opposites = OPPOSITE_OF.get(word_a.written) == word_b.written
+    if opposites or (word_a.stated and word_b.stated):
         return False
-    held_a, held_b = _held(content_a), _held(content_b)
-    return one.term in held_a - held_b and other.term in held_b - held_a
+    terms_in_a, terms_in_b = _terms(content_a), _terms(content_b)
+    return word_a.term in terms_in_a - terms_in_b and word_b.term in terms_in_b - terms_in_a
 
 
 def names_of(title: str) -> frozenset[str]:
-    """The numbers that name what a title is about: a version, a ticket, a day."""
+    """Return the numbers that name the subject of a title: a version, a ticket, a day."""
     return frozenset(
         word.term for word in _words(title) if word.term[0].isdigit() and not word.stated
     )
 
 
 def stated_in(title: str) -> frozenset[str]:
-    """The terms of a title that are what it states, not what it is about."""
+    """Return the terms of a title that it states about its subject."""
     return frozenset(word.term for word in _words(title) if word.stated)
 
 
 def different_versions(title_a: str, title_b: str) -> bool:
-    """Both titles name a version, and not the same one."""
+    """Say whether both titles name a version, and not the same one."""
     versions_a, versions_b = set(_VERSION.findall(title_a)), set(_VERSION.findall(title_b))
     return bool(versions_a and versions_b and not versions_a & versions_b)
 
 
-def _held(text: str) -> frozenset[str]:
+def _terms(text: str) -> frozenset[str]:
     text = text[:5000]
     return frozenset(telling_terms(text)) | frozenset(_NUMBER.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a title: its stem, or a number whole; as it was written, in lower case; whether
-    it is what the title states.
-    """
+    """A word of a title: its stem or number, its lower-case form, and whether it is a value."""
 
     term: str
     written: str

@@ -1,6 +1,4 @@
-"""The terms of texts that are looked at several times within one call, and of words that come
-again and again, analysed once.
-"""
+"""The terms of texts and words, cached: one call looks at the same texts several times."""
 
 from __future__ import annotations
 
@@ -18,19 +16,20 @@ _WORDS = 8_192
 
 @lru_cache(maxsize=_TEXTS)
 def terms_of(text: str) -> tuple[str, ...]:
-    """As the index sees it."""
+    """Return the terms of a text as the index stores them."""
     return tuple(analyze(text))
 
 
 @lru_cache(maxsize=_TEXTS)
 def telling_terms(text: str) -> tuple[str, ...]:
-    """Without stop words, even where there is nothing else."""
+    """Return the terms of a text without stop words."""
     return tuple(term for term in terms_of(text) if not is_stop_word(term))
 
 
 def as_written(terms: Iterable[str], text: str) -> list[str]:
-    """Terms as the words of a text they were made from, in their order; one that no single word
-    gives is left out.
+    """Return the words of a text that gave the terms, in their order.
+
+    A term that no single word gives is left out.
     """
     words: dict[str, str] = {}
     for word in _WORD.findall(text[:_READ_CHARACTERS]):
@@ -41,5 +40,5 @@ def as_written(terms: Iterable[str], text: str) -> list[str]:
 
 @lru_cache(maxsize=_WORDS)
 def terms_of_word(word: str) -> tuple[str, ...]:
-    """The same for a single word, of which a collection has far fewer than texts."""
+    """Return the terms of one word without stop words."""
     return tuple(term for term in analyze(word) if not is_stop_word(term))

@@ -1,6 +1,4 @@
-"""How much of a model's context a text takes: a count close to what byte-pair tokenizers give,
-without their tables.
-"""
+"""Estimate how many tokens a text takes, close to byte-pair tokenizers but without tables."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ _DIGITS_A_TOKEN = 3
 
 
 def count_tokens(text: str) -> int:
-    """English prose comes to about four characters a token, code to about three, other scripts
-    to about two.
-    """
+    """Count about four characters a token in English, three in code, two in other scripts."""
     total = 0
     for piece in _PIECE.findall(text):
         first = piece[0]

@@ -87,11 +87,11 @@ class EntryIndex(Protocol):
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
     ) -> SimilarMatches:
-        """Return similar entries, and those in `also`, by vectors if both have one, else by words."""
+        """Return similar entries, and those in `also`, by vectors where both have one."""
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        """Add the vectors of entries; returns the ids that have theirs now, none without a model."""
+        """Add the vectors of entries; returns the ids that have theirs now."""
         ...
 
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:

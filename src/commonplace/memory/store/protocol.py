@@ -107,7 +107,7 @@ class MemoryStore(Protocol):
     async def unread_since(
         self, tenant: Tenant, moment: datetime, limit: int
     ) -> tuple[tuple[Entry, ...], int]:
-        """Return active entries neither read nor changed since, longest unused first, and the total."""
+        """Return active entries unused since then, longest unused first, and how many there are."""
         ...
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:

@@ -91,7 +91,7 @@ class TenantRows:
         )
 
     def find_imported(self, entry: Entry) -> str | None:
-        """Return the entry with the id or text of an imported one, so that importing twice adds none."""
+        """Return the id of an entry with the id or the text of an imported one."""
         if self.fetch_one("entry", id=entry.id, deleted=True) is not None:
             return entry.id
         row = self.fetch_one("known_text", digest=entry.digest)

@@ -92,7 +92,7 @@ def make_draft(
 
 
 def screen_entry(entry: Entry, secrets: SecretHandling) -> Entry:
-    """Return an imported entry without its secrets; raises SECRET_REFUSED if the setting says so."""
+    """Mask the secrets of an imported entry; raises SECRET_REFUSED if the setting says so."""
     screen = SecretScreen(secrets)
     title, content, context = map(screen.apply, (entry.title, entry.content, entry.context))
     tags = tuple(map(screen.apply, entry.tags))

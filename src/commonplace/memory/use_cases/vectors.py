@@ -23,7 +23,7 @@ class VectorBackfill:
         self._tasks: dict[Tenant, asyncio.Task[int]] = {}
 
     async def fill(self, tenant: Tenant) -> int:
-        """Embed the entries without vectors and propose suggestions; returns how many it embedded."""
+        """Embed entries without vectors and propose suggestions; returns how many it embedded."""
         missing = await self._index.missing(tenant, await self._store.everything(tenant))
         count = 0
         for start in range(0, len(missing), BATCH_ENTRIES):
