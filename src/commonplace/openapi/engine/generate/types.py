@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import orjson
 
-from commonplace.kernel.json_types import Json, JsonArray, JsonObject
-from commonplace.openapi.engine.generate.merge import Choice, Merged, Merger, infer_types, is_null
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.generate.annotations import (
+    declares_type,
+    doc_text,
+    is_deprecated,
+    last_token,
+    pointer_hint,
+)
+from commonplace.openapi.engine.generate.merge import Merged, Merger, infer_types, is_null
 from commonplace.openapi.engine.generate.model import (
     ANY_USE,
     Alias,
@@ -23,6 +30,12 @@ from commonplace.openapi.engine.generate.model import (
     TypeUse,
     Union,
     Variant,
+)
+from commonplace.openapi.engine.generate.scalars import number_scalar, scalar_use, string_scalar
+from commonplace.openapi.engine.generate.variants import (
+    flatten_choice,
+    merge_equal_variants,
+    name_branch,
 )
 from commonplace.openapi.engine.require import require_object
 
@@ -52,7 +65,6 @@ _REFERRING = frozenset(("$ref", "allOf", "anyOf", "oneOf"))
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
 _MAX_NESTING = 30  # declarations that are being filled because another one refers to them
 _SHARED_SIZE = 5
-_OCTETS = "application/octet-stream"
 
 
 class TypeReader:
@@ -97,7 +109,7 @@ class TypeReader:
             self._named[reference] = ANY_USE
             return ANY_USE
         component = reference.startswith("#/components/schemas/") and reference.count("/") == 3
-        hint = (_last_token(reference),) if component else tuple(_pointer_hint(reference))
+        hint = (last_token(reference),) if component else tuple(pointer_hint(reference))
         self._open.add(reference)
         target = self._wrapped(schema)
         if target is not None:
@@ -105,8 +117,8 @@ class TypeReader:
             if component:
                 declaration = Alias(
                     hint,
-                    _doc(schema),
-                    _deprecated(schema),
+                    doc_text(schema),
+                    is_deprecated(schema),
                     component=True,
                     target=TypeUse(use.type),
                 )
@@ -129,8 +141,8 @@ class TypeReader:
         merged = self.merger.merge(schema, (reference,))
         declaration = self._blank(merged, hint)
         declaration.doc, declaration.deprecated, declaration.component = (
-            _doc(schema),
-            _deprecated(schema),
+            doc_text(schema),
+            is_deprecated(schema),
             component,
         )
         use = TypeUse(NamedType(declaration), merged.nullable)
@@ -156,7 +168,7 @@ class TypeReader:
         """The type of a schema where it stands."""
         if not isinstance(schema, dict):
             return ANY_USE
-        simple = _simple(schema)
+        simple = scalar_use(schema)
         if simple is not None and len(hint) <= _MAX_HINT:
             return simple
         target = self._wrapped(schema)
@@ -176,7 +188,7 @@ class TypeReader:
         blank = self._blank(merged, hint)
         if isinstance(blank, Alias):
             return TypeUse(self._plain(merged, hint), merged.nullable)
-        blank.doc, blank.deprecated = _doc(schema), _deprecated(schema)
+        blank.doc, blank.deprecated = doc_text(schema), is_deprecated(schema)
         use = TypeUse(NamedType(blank), merged.nullable)
         if key is not None:
             self._combined[key] = use
@@ -274,9 +286,9 @@ class TypeReader:
                     name,
                     use,
                     required,
-                    _doc(schema),
-                    _deprecated(schema),
-                    declared=_declares_type(schema),
+                    doc_text(schema),
+                    is_deprecated(schema),
+                    declared=declares_type(schema),
                 )
             )
         if merged.additional is True or (
@@ -304,14 +316,14 @@ class TypeReader:
         choice = merged.choices[0]
         union.exclusive = choice.exclusive
         base = self._shared(merged)
-        for index, branch in enumerate(_flat(choice)):
+        for index, branch in enumerate(flatten_choice(choice)):
             schema = {"allOf": [base, branch]} if base is not None else branch
-            name = _branch_name(branch, index)
+            name = name_branch(branch, index)
             use = self.use(schema, (*hint, name))
             union.variants.append(
                 Variant(name, use, schema, self._discriminators(choice.discriminator, branch))
             )
-        _unify(union)
+        merge_equal_variants(union)
         property_name = choice.discriminator.get("propertyName")
         if (
             isinstance(property_name, str)
@@ -343,7 +355,7 @@ class TypeReader:
         reference = branch["$ref"]
         mapping = discriminator.get("mapping")
         mapping = mapping if isinstance(mapping, dict) else {}
-        name = _last_token(reference)
+        name = last_token(reference)
         found = [str(value) for value, target in mapping.items() if target in (reference, name)]
         if not found:
             found = [name]
@@ -359,9 +371,9 @@ class TypeReader:
         kinds = infer_types(merged)
         kind = kinds[0] if len(kinds) == 1 else ""
         if kind == "string":
-            return Primitive(_string_scalar(merged.format, merged.encoding, merged.media_type))
+            return Primitive(string_scalar(merged.format, merged.encoding, merged.media_type))
         if kind in ("integer", "number", "boolean"):
-            return Primitive(_number_scalar(kind, merged.format))
+            return Primitive(number_scalar(kind, merged.format))
         if kind == "array":
             return ListOf(self._item(merged, hint))
         if kind == "object":
@@ -392,29 +404,6 @@ class TypeReader:
         return ANY_USE
 
 
-_COMPOUND = frozenset(
-    (
-        "$ref",
-        "enum",
-        "const",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "properties",
-        "additionalProperties",
-        "patternProperties",
-        "items",
-        "nullable",
-    )
-)
-_SCALAR_TYPES = frozenset(("string", "integer", "number", "boolean"))
-_USES = {
-    (scalar, nullable): TypeUse(Primitive(scalar), nullable)
-    for scalar in Scalar
-    for nullable in (False, True)
-}
-
-
 def _is_shared(schema: JsonObject) -> bool:
     """Spelled out in several places, such a schema is one type: a combination, or an object of
     some size.
@@ -426,153 +415,3 @@ def _is_shared(schema: JsonObject) -> bool:
     return schema.keys() == {"allOf"} or (
         isinstance(properties, dict) and len(properties) >= _SHARED_SIZE
     )
-
-
-def _simple(schema: JsonObject) -> TypeUse | None:
-    """The type of a schema that names one scalar type and composes nothing: most of them, so
-    they take no merging.
-    """
-    kind = schema.get("type")
-    nullable = False
-    if kind.__class__ is list and len(kind) == 2 and "null" in kind:
-        kind = kind[0] if kind[1] == "null" else kind[1]
-        nullable = True
-    if kind.__class__ is not str or kind not in _SCALAR_TYPES or not _COMPOUND.isdisjoint(schema):
-        return None
-    form = schema.get("format")
-    if kind == "string":
-        return _USES[
-            _string_scalar(form, schema.get("contentEncoding"), schema.get("contentMediaType")),
-            nullable,
-        ]
-    return _USES[_number_scalar(kind, form), nullable]
-
-
-def _number_scalar(kind: str, form: Json) -> Scalar:
-    if kind == "integer":
-        return (
-            Scalar.INT32 if form == "int32" else Scalar.UINT64 if form == "uint64" else Scalar.INT64
-        )
-    if kind == "number":
-        return Scalar.FLOAT32 if form == "float" else Scalar.FLOAT64
-    return Scalar.BOOLEAN
-
-
-def _string_scalar(form: Json, encoding: Json, media_type: Json) -> Scalar:
-    if form == "date-time":
-        return Scalar.DATE_TIME
-    if form == "date":
-        return Scalar.DATE
-    if form in ("byte", "binary") or encoding in ("base64", "base64url") or media_type == _OCTETS:
-        return Scalar.BYTES
-    return Scalar.STRING
-
-
-def _unify(union: Union) -> None:
-    """Branches of one and the same type are one variant; several names for text are text."""
-    kept: list[Variant] = []
-    for variant in union.variants:
-        twin = next((one for one in kept if _same(one.use.type, variant.use.type)), None)
-        if twin is None:
-            kept.append(variant)
-        else:
-            twin.schema = {
-                "anyOf": [
-                    *(twin.schema["anyOf"] if set(twin.schema) == {"anyOf"} else [twin.schema]),
-                    variant.schema,
-                ]
-            }
-            twin.discriminators.extend(variant.discriminators)
-    union.variants = kept
-
-
-def _same(one: Type, other: Type) -> bool:
-    if isinstance(one, NamedType) and isinstance(other, NamedType):
-        return one.declaration is other.declaration
-    if isinstance(one, ListOf) and isinstance(other, ListOf):
-        return _same(one.item.type, other.item.type)
-    if isinstance(one, MapOf) and isinstance(other, MapOf):
-        return _same(one.value.type, other.value.type)
-    return isinstance(one, Primitive) and one == other
-
-
-def _flat(choice: Choice) -> JsonArray:
-    """The branches; a choice directly inside a choice is opened."""
-    flat: JsonArray = []
-    for branch in choice.branches:
-        inner = (
-            branch.get("oneOf", branch.get("anyOf"))
-            if isinstance(branch, dict) and len(branch) == 1
-            else None
-        )
-        if isinstance(inner, list):
-            flat.extend(one for one in inner if not is_null(one))
-        else:
-            flat.append(branch)
-    return flat
-
-
-def _branch_name(branch: Json, index: int) -> str:
-    if isinstance(branch, dict):
-        if isinstance(branch.get("$ref"), str):
-            return _last_token(branch["$ref"])
-        title = branch.get("title")
-        if (
-            isinstance(title, str)
-            and 0 < len(title) <= 40
-            and any(char.isalnum() for char in title)
-        ):
-            return title
-        kind = branch.get("type")
-        if isinstance(kind, list):
-            kind = next((one for one in kind if one != "null"), None)
-        if isinstance(kind, str) and kind != "object":
-            return kind
-    return f"variant {index + 1}"
-
-
-def _declares_type(schema: Json) -> bool:
-    return isinstance(schema, dict) and bool(
-        schema.keys() & {"type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const", "properties"}
-    )
-
-
-def _doc(schema: Json) -> str:
-    if not isinstance(schema, dict):
-        return ""
-    for key in ("description", "title"):
-        text = schema.get(key)
-        if isinstance(text, str) and text.strip():
-            return text
-    return ""
-
-
-def _deprecated(schema: Json) -> bool:
-    return isinstance(schema, dict) and schema.get("deprecated") is True
-
-
-def _last_token(reference: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(reference.rsplit("/", 1)[-1]).replace("~1", "/").replace("~0", "~")
-
-
-def _pointer_hint(reference: str) -> list[str]:
-    """Names out of a pointer into the middle of a document."""
-    tokens = [
-        token.replace("~1", "/").replace("~0", "~")
-        for token in reference.lstrip("#").split("/")[1:]
-    ]
-    skipped = {
-        "components",
-        "schemas",
-        "properties",
-        "paths",
-        "content",
-        "schema",
-        "responses",
-        "parameters",
-        "definitions",
-        "$defs",
-    }
-    return [token for token in tokens if token not in skipped][-4:] or ["Schema"]
