@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.memory.engine.contradiction import Statement, find_conflict
+from commonplace.memory.engine.contradiction import Statement, find_contradiction
 from commonplace.memory.engine.subject import different_subjects, different_versions
 
 CONFLICTS = [
@@ -80,7 +80,7 @@ AGREEMENTS = [
 @pytest.mark.parametrize(("kind", "a", "b"), CONFLICTS)
 def test_a_disagreement_is_found_whichever_comes_first(kind: str, a: str, b: str) -> None:
     for first, second in ((a, b), (b, a)):
-        conflict = find_conflict(Statement("Note", first), Statement("Note", second))
+        conflict = find_contradiction(Statement("Note", first), Statement("Note", second))
         assert conflict is not None
         assert conflict.kind == kind
         assert first in conflict.reason
@@ -90,14 +90,16 @@ def test_a_disagreement_is_found_whichever_comes_first(kind: str, a: str, b: str
 @pytest.mark.parametrize(("kind", "a", "b"), STATED)
 def test_titles_that_state_two_values_of_one_thing_disagree(kind: str, a: str, b: str) -> None:
     for first, second in ((a, b), (b, a)):
-        conflict = find_conflict(Statement(first, f"{first}."), Statement(second, f"{second}."))
+        conflict = find_contradiction(
+            Statement(first, f"{first}."), Statement(second, f"{second}.")
+        )
         assert conflict is not None
         assert conflict.kind == kind
 
 
 @pytest.mark.parametrize(("a", "b"), TWO_THINGS)
 def test_titles_that_name_two_things_do_not(a: str, b: str) -> None:
-    assert find_conflict(Statement(a, f"{a}."), Statement(b, f"{b}.")) is None
+    assert find_contradiction(Statement(a, f"{a}."), Statement(b, f"{b}.")) is None
 
 
 def test_a_verb_before_a_number_does_not_make_it_a_name() -> None:
@@ -105,28 +107,28 @@ def test_a_verb_before_a_number_does_not_make_it_a_name() -> None:
         "On the API hosts the server runs with 4 workers.",
         "On the API hosts the server runs with 8 workers.",
     )
-    conflict = find_conflict(Statement("Worker count", a), Statement("Number of workers", b))
+    conflict = find_contradiction(Statement("Worker count", a), Statement("Number of workers", b))
     assert conflict is not None
     assert conflict.detail == "4 against 8"
 
 
 def test_two_choices_for_one_thing_disagree_where_something_was_decided() -> None:
     a, b = "Use PostgreSQL for storage", "Use MongoDB for storage"
-    conflict = find_conflict(Statement(a, "", decides=True), Statement(b, "", decides=True))
+    conflict = find_contradiction(Statement(a, "", decides=True), Statement(b, "", decides=True))
     assert conflict is not None
-    assert find_conflict(Statement(a, ""), Statement(b, "")) is None
+    assert find_contradiction(Statement(a, ""), Statement(b, "")) is None
 
 
 @pytest.mark.parametrize(("a", "b"), AGREEMENTS)
 def test_saying_the_same_or_speaking_of_two_things_is_no_disagreement(a: str, b: str) -> None:
-    assert find_conflict(Statement("Note", a), Statement("Note", b)) is None
+    assert find_contradiction(Statement("Note", a), Statement("Note", b)) is None
 
 
 def test_a_template_filled_for_two_things_is_two_subjects() -> None:
     a = ("Memory limit of the api", "The api pods have a memory limit of 512Mi.")
     b = ("Memory limit of the worker", "The worker pods have a memory limit of 2Gi.")
     assert different_subjects(*a, *b)
-    assert find_conflict(Statement(*a), Statement(*b)) is None
+    assert find_contradiction(Statement(*a), Statement(*b)) is None
     assert different_versions("Python 3.8 end of life", "Python 3.9 end of life")
 
 

@@ -12,7 +12,7 @@ from commonplace.kernel.config.catalog import join_name
 from commonplace.kernel.config.environment import read_environment
 from commonplace.kernel.config.errors import config_error
 from commonplace.kernel.config.locations import find_config_file, find_data_folder
-from commonplace.kernel.config.rules import find_conflicts
+from commonplace.kernel.config.rules import find_contradictions
 from commonplace.kernel.config.yaml_file import read_config_file
 from commonplace.kernel.settings import Section, Settings, StorageSettings
 
@@ -83,7 +83,7 @@ def _build(
 
 
 def _check_conflicts(settings: Settings) -> None:
-    for conflict in find_conflicts(settings):
+    for conflict in find_contradictions(settings):
         name = f"settings.{conflict.key}"
         raise config_error(f"{name} {conflict.message}.", hint=conflict.hint, name=name)
 

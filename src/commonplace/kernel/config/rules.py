@@ -37,7 +37,7 @@ class Conflict(NamedTuple):
     hint: str | None = None
 
 
-def find_conflicts(settings: Settings) -> Iterator[Conflict]:
+def find_contradictions(settings: Settings) -> Iterator[Conflict]:
     """Yield what is wrong between settings, or with the form of a text."""
     for conflict in _check_files(settings.mcp.files):
         yield conflict._replace(key=f"mcp.files.{conflict.key}")

@@ -1,63 +1,27 @@
-"""Finds, without a language model, where two entries about the same thing disagree: a number, a
-version, a setting or a negation.
+"""Find where two entries about the same thing disagree, without a language model.
 
-Sentences are paired by their shared words. A pair counts when what is left differs only in values,
-and not in its subject.
+They disagree in a number, a version, a setting or a negation. Sentences are paired by the words
+they share; a pair counts if the rest differs only in values, and not in its subject.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from commonplace.memory.engine.lexicon import (
-    FILLERS,
-    NEGATIONS,
-    OPPOSITE_OF,
-    PHASES,
-    UNITS,
-    names_a_thing,
-)
+from commonplace.memory.engine.lexicon import OPPOSITE_OF, UNITS
+from commonplace.memory.engine.sentences import Sentence, read_sentence, split_sentences
 from commonplace.memory.engine.subject import different_subjects, names_of, stated_in
-from commonplace.memory.engine.terms import terms_of_word
 
-_SENTENCES = 40
-_SENTENCE_CHARACTERS = 400
 MINIMUM_SHARED = 2  # content words that two sentences must have in common
 MINIMUM_OVERLAP = 0.45
-NEGATION_OVERLAP = 0.5  # a "not" alone says little between sentences that share less
+NEGATION_OVERLAP = 0.5  # "not" alone says little between sentences that share less
 VALUE_OVERLAP = 0.6
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[=<>]+")
-_SETTING = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{2,60})[\"']?\s?([=:])\s?[\"']?([\w./+-]{1,60})")
-_NAME = re.compile(
-    r"[A-Za-z]+[_.-]|[a-z][A-Z]|[A-Z]{3}"
-)  # reads as the name of a setting, not as a word
-_SCALAR = re.compile(r"(?i)\d|true$|false$|on$|off$|yes$|no$|none$")
-# Lines of a program: what they assign and pass says nothing about the world.
-_CODE = re.compile(
-    r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
-)
-# What comes before a value: "is master", "use utf8", "with 4".
-_VALUE_SIGNS = _words(
-    "is are use uses using with to from on by via through in = : set runs at est sont utilise "
-    "avec sur"
-)
-_NUMBER = re.compile(r"\d")
-
-_NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
-_NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
-# Words that deny without a "not"; where one stands, a "not" on the other side may say the same.
-_SOFT = re.compile(
-    r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing|sauf|bloqu)"
+QUOTE_CHARACTERS = 160
+# Words that deny without "not": a "not" in the other sentence may then say the same.
+_SOFT_DENIAL = re.compile(
+    r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing"
+    r"|sauf|bloqu)"
 )
 
 
@@ -67,12 +31,20 @@ class Statement:
 
     title: str
     content: str
-    decides: bool = False  # says what was chosen: two choices for one thing cannot both hold
+    decides: bool = False  # a decision: two choices for one thing cannot both hold
+
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Return the title and the sentences of the content."""
+        return split_sentences(self.title, self.content)
+
+    def terms(self) -> frozenset[str]:
+        """Return the terms of all sentences."""
+        return frozenset(term for sentence in self.sentences() for term in sentence.terms)
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Where two entries disagree, both sides quoted."""
+class Contradiction:
+    """Where two entries disagree, with a quote of each."""
 
     kind: str  # number | setting | negation | opposite | value
     quote_a: str
@@ -85,108 +57,80 @@ class Conflict:
         return f"They disagree ({self.detail}): “{self.quote_a}” / “{self.quote_b}”"
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    value: str
-    before: str
-    after: str
-    kind: str = ""
-    amount: float = 0.0
+def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
+    """Return the strongest disagreement of two entries, or None.
 
-    def differs(self, other: _Number) -> bool:
-        if self.kind and self.kind == other.kind:
-            return abs(self.amount - other.amount) > 1e-9 * max(self.amount, other.amount)
-        return self.value != other.value
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    text: str
-    terms: frozenset[str]  # content words without numbers, negations and opposites
-    values: frozenset[str]  # those of the terms that stand where a value stands
-    numbers: tuple[_Number, ...]
-    settings: dict[str, str]
-    negations: int
-    opposites: frozenset[str]
-    phases: frozenset[str]
-
-
-def find_conflict(a: Statement, b: Statement) -> Conflict | None:
-    """The strongest disagreement of two entries, or None.
-
-    Symmetric up to the order of the quotes.
+    Symmetric except for the order of the quotes.
     """
-    title_a, title_b = _read(a.title), _read(b.title)
+    title_a, title_b = read_sentence(a.title), read_sentence(b.title)
     if _names_differ(a, b) or different_subjects(a.title, a.content, b.title, b.content):
         return None
-    only_a = title_a.terms - _read_all(b) - stated_in(a.title) - UNITS.keys()
-    only_b = title_b.terms - _read_all(a) - stated_in(b.title) - UNITS.keys()
-    if a.decides and b.decides and (choice := _two_choices(a.title, b.title)):
-        return _conflict("value", title_a, title_b, choice, VALUE_OVERLAP)
-    best: Conflict | None = None
-    for sentence_a in _sentences(a):
-        for sentence_b in _sentences(b):
-            conflict = _compare(sentence_a, sentence_b, only_a, only_b)
-            if conflict is not None and (best is None or conflict.strength > best.strength):
-                best = conflict
-    return best
+    only_a = title_a.terms - b.terms() - stated_in(a.title) - UNITS.keys()
+    only_b = title_b.terms - a.terms() - stated_in(b.title) - UNITS.keys()
+    if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
+        return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
+    strongest: Contradiction | None = None
+    for sentence_a in a.sentences():
+        for sentence_b in b.sentences():
+            found = _compare(sentence_a, sentence_b, only_a, only_b)
+            if found is not None and (strongest is None or found.strength > strongest.strength):
+                strongest = found
+    return strongest
 
 
 def _compare(
-    a: _Sentence, b: _Sentence, only_a: frozenset[str], only_b: frozenset[str]
-) -> Conflict | None:
+    a: Sentence, b: Sentence, only_a: frozenset[str], only_b: frozenset[str]
+) -> Contradiction | None:
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
-    setting = _setting_conflict(a, b)
+    setting = _different_setting(a, b)
     if len(shared) < MINIMUM_SHARED and setting is None:
         return None
-    drift_a, drift_b = a.terms - shared, b.terms - shared
-    # Two parallel sentences about two named things: each names its own subject, in its title too.
-    if drift_a & only_a and drift_b & only_b:
+    rest_a, rest_b = a.terms - shared, b.terms - shared
+    # Parallel sentences about two things: each names its own subject, as its title does.
+    if rest_a & only_a and rest_b & only_b:
         return None
-    overlap = len(shared) / max(1, min(len(a.terms), len(b.terms)))
-    jaccard = len(shared) / max(1, len(a.terms | b.terms))
     if a.phases != b.phases and a.phases and b.phases:
         return None  # one before, the other after
+    overlap = len(shared) / max(1, min(len(a.terms), len(b.terms)))
+    jaccard = len(shared) / max(1, len(a.terms | b.terms))
     if setting is not None and (shared or overlap > 0):
-        return _conflict("setting", a, b, setting, jaccard + 0.3)
+        return _contradiction("setting", a, b, setting, jaccard + 0.3)
     if overlap < MINIMUM_OVERLAP or jaccard < MINIMUM_OVERLAP / 1.5:
         return None
-    opposite = _opposite_conflict(a, b)
-    if opposite is not None and jaccard >= MINIMUM_OVERLAP:
-        return _conflict("opposite", a, b, opposite, jaccard + 0.1)
-    if (
-        (a.negations > 0) != (b.negations > 0)
-        and jaccard >= NEGATION_OVERLAP
-        and not _SOFT.search((b if a.negations else a).text)
-    ):
-        return _conflict("negation", a, b, "one denies what the other states", jaccard + 0.1)
-    number = _number_conflict(a, b)
+    opposites = _opposite_words(a, b)
+    if opposites is not None and jaccard >= MINIMUM_OVERLAP:
+        return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
+    if jaccard >= NEGATION_OVERLAP and _one_denies(a, b):
+        return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
+    number = _different_number(a, b)
     if number is not None:
-        return _conflict("number", a, b, number, jaccard + 0.2)
-    replaced = len(drift_a) == len(drift_b) == 1 and drift_a <= a.values and drift_b <= b.values
+        return _contradiction("number", a, b, number, jaccard + 0.2)
+    replaced = len(rest_a) == len(rest_b) == 1 and rest_a <= a.values and rest_b <= b.values
     if replaced and jaccard >= VALUE_OVERLAP and len(shared) > MINIMUM_SHARED:
-        return _conflict("value", a, b, f"{min(drift_a)} against {min(drift_b)}", jaccard)
+        return _contradiction("value", a, b, f"{min(rest_a)} against {min(rest_b)}", jaccard)
     return None
 
 
-def _conflict(kind: str, a: _Sentence, b: _Sentence, detail: str, strength: float) -> Conflict:
-    return Conflict(kind, _quote(a.text), _quote(b.text), detail, round(min(1.0, strength), 3))
+def _contradiction(
+    kind: str, a: Sentence, b: Sentence, detail: str, strength: float
+) -> Contradiction:
+    return Contradiction(kind, _quote(a.text), _quote(b.text), detail, round(min(1.0, strength), 3))
 
 
 def _quote(text: str) -> str:
-    return text if len(text) <= 160 else text[:159] + "…"
+    return text if len(text) <= QUOTE_CHARACTERS else text[: QUOTE_CHARACTERS - 1] + "…"
 
 
-def _setting_conflict(a: _Sentence, b: _Sentence) -> str | None:
+def _different_setting(a: Sentence, b: Sentence) -> str | None:
     for name in a.settings.keys() & b.settings.keys():
         if a.settings[name] != b.settings[name]:
             return f"{name}: {a.settings[name]} against {b.settings[name]}"
     return None
 
 
-def _opposite_conflict(a: _Sentence, b: _Sentence) -> str | None:
+def _opposite_words(a: Sentence, b: Sentence) -> str | None:
     for word in sorted(a.opposites):
         other = OPPOSITE_OF[word]
         if other in b.opposites and word not in b.opposites and other not in a.opposites:
@@ -194,118 +138,40 @@ def _opposite_conflict(a: _Sentence, b: _Sentence) -> str | None:
     return None
 
 
-def _number_conflict(a: _Sentence, b: _Sentence) -> str | None:
-    values_b = {number.value for number in b.numbers}
+def _one_denies(a: Sentence, b: Sentence) -> bool:
+    if (a.negations > 0) == (b.negations > 0):
+        return False
+    return not _SOFT_DENIAL.search((b if a.negations else a).text)
+
+
+def _different_number(a: Sentence, b: Sentence) -> str | None:
     values_a = {number.value for number in a.numbers}
-    for one in a.numbers:
-        for other in b.numbers:
-            same_slot = (one.before and one.before == other.before) or (
-                one.after and one.after == other.after
+    values_b = {number.value for number in b.numbers}
+    for first in a.numbers:
+        for second in b.numbers:
+            same_place = (first.before and first.before == second.before) or (
+                first.after and first.after == second.after
             )
-            if (
-                same_slot
-                and one.differs(other)
-                and (one.value not in values_b or other.value not in values_a)
-            ):
-                return f"{one.value} against {other.value}"
+            new = first.value not in values_b or second.value not in values_a
+            if same_place and new and first.differs(second):
+                return f"{first.value} against {second.value}"
     return None
 
 
 def _names_differ(a: Statement, b: Statement) -> bool:
-    """Titles with the same words and other numbers name two things: Python 3.8 and Python 3.9."""
+    """Say whether titles share words but name two things: Python 3.8 and Python 3.9."""
     names_a, names_b = names_of(a.title), names_of(b.title)
-    return bool(
-        names_a and names_b and names_a != names_b and _read(a.title).terms & _read(b.title).terms
-    )
+    if not names_a or not names_b or names_a == names_b:
+        return False
+    return bool(read_sentence(a.title).terms & read_sentence(b.title).terms)
 
 
-def _two_choices(title_a: str, title_b: str) -> str | None:
-    """Two titles that state another thing of the same: "Use PostgreSQL for storage", "Use
-    MongoDB for storage".
-    """
-    (terms_a, stated_a), (terms_b, stated_b) = (
-        (_read(title).terms, stated_in(title)) for title in (title_a, title_b)
-    )
+def _different_choices(title_a: str, title_b: str) -> str | None:
+    """Return what titles choose differently: "Use PostgreSQL for storage", "Use MongoDB …"."""
+    terms_a, terms_b = read_sentence(title_a).terms, read_sentence(title_b).terms
     only_a, only_b = terms_a - terms_b, terms_b - terms_a
-    alone = len(only_a) == len(only_b) == 1 and only_a <= stated_a and only_b <= stated_b
-    return (
-        f"{min(only_a)} against {min(only_b)}"
-        if alone and len(terms_a & terms_b) >= MINIMUM_SHARED
-        else None
-    )
-
-
-def _sentences(statement: Statement) -> tuple[_Sentence, ...]:
-    pieces = [statement.title, *_SPLIT.split(statement.content)]
-    return tuple(
-        _read(piece) for piece in pieces[:_SENTENCES] if piece.strip() and not _CODE.search(piece)
-    )
-
-
-def _read_all(statement: Statement) -> frozenset[str]:
-    return frozenset(term for sentence in _sentences(statement) for term in sentence.terms)
-
-
-@lru_cache(
-    maxsize=256
-)  # a sentence takes some 3 kB; an addition compares its entry with a few dozen others
-def _read(text: str) -> _Sentence:
-    text = " ".join(text[:_SENTENCE_CHARACTERS].split())
-    tokens = [token.casefold() for token in _TOKEN.findall(text)]
-    terms: list[str] = []
-    values: set[str] = set()
-    numbers: list[tuple[int, str]] = []
-    negations, opposites = len(_NO_LONGER.findall(text)), set()
-    for previous, token, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
-        if _NUMBER.match(token):
-            if not names_a_thing(previous, following):
-                numbers.append((len(terms), token))
-        elif token in NEGATIONS or _NEGATED.search(token):
-            negations += 1
-        elif token in OPPOSITE_OF:
-            opposites.add(token)
-        elif token not in FILLERS:
-            found = terms_of_word(token)
-            terms += found
-            if previous in _VALUE_SIGNS:
-                values.update(found)
-    if negations and opposites & {"cannot", "never", "jamais"}:
-        opposites -= {"cannot", "never", "jamais"}
-    slots, phases = tuple(_slots(terms, numbers)), PHASES & frozenset(tokens)
-    return _Sentence(
-        text,
-        frozenset(terms),
-        frozenset(values),
-        slots,
-        _settings(text),
-        negations,
-        frozenset(opposites),
-        phases,
-    )
-
-
-def _slots(terms: list[str], numbers: list[tuple[int, str]]) -> Iterable[_Number]:
-    for at, value in numbers:
-        before = terms[at - 1] if at else ""
-        after = terms[at] if at < len(terms) else ""
-        kind, factor = UNITS.get(after, ("", 1.0))
-        yield _Number(value, before, after, kind, _amount(value) * factor)
-
-
-def _amount(value: str) -> float:
-    try:
-        return float(value.replace(",", "."))
-    except ValueError:
-        return 0.0
-
-
-def _settings(text: str) -> dict[str, str]:
-    """Names with their values.
-
-    After a colon the name must look like one, or the value like a switch or a number.
-    """
-    return {
-        name.casefold(): value.casefold().rstrip(".")
-        for name, sign, value in _SETTING.findall(text)
-        if sign == "=" or _NAME.search(name) or _SCALAR.match(value)
-    }
+    if len(only_a) != 1 or len(only_b) != 1 or len(terms_a & terms_b) < MINIMUM_SHARED:
+        return None
+    if not (only_a <= stated_in(title_a) and only_b <= stated_in(title_b)):
+        return None
+    return f"{min(only_a)} against {min(only_b)}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -19,10 +20,10 @@ once/twice added/removed works/fails stable/experimental old/new
 _PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
 OPPOSITE_OF = {word: other for a, b in _PAIRS for word, other in ((a, b), (b, a))}
 
-NEGATIONS = _words("not no never cannot without nor ne pas jamais aucun aucune sans")
-FILLERS = _words("since now currently anymore depuis désormais maintenant")  # say when, not what
+NEGATIONS = words("not no never cannot without nor ne pas jamais aucun aucune sans")
+FILLERS = words("since now currently anymore depuis désormais maintenant")  # say when, not what
 # Two different ones in two sentences mean two moments.
-PHASES = _words("before after during until while when once avant après pendant jusqu quand lorsque")
+PHASES = words("before after during until while when once avant après pendant jusqu quand lorsque")
 
 _SECONDS = {
     **dict.fromkeys(("ms", "millisecond"), 0.001),
@@ -44,7 +45,7 @@ UNITS = {unit: ("time", factor) for unit, factor in _SECONDS.items()} | {
     unit: ("size", factor) for unit, factor in _BYTES.items()
 }
 # A number before one of these is an amount.
-_COUNTED = _words(
+_COUNTED = words(
     "times requests workers connections replicas retries attempts threads pods nodes instances "
     "weeks months years characters items rows "
     "entries records messages backups percent bytes fois requêtes connexions réplicas essais "
@@ -52,16 +53,16 @@ _COUNTED = _words(
     "lignes éléments copies octets"
 )
 # A number after one of these names a thing: a ticket, a build, a page.
-_NAMING = _words(
+_NAMING = words(
     "pr issue build ticket incident release page line bug case run job step commit rfc pep "
     "sprint ligne étape numéro anomalie"
 )
-_MONTHS = _words(
+_MONTHS = words(
     "january february march april may june july august september october november december "
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
 )
-_STATES = _words("is are be use uses using prefer est sont utilise utilisent utiliser préférer")
-_AMOUNTS = _STATES | _words(
+_STATES = words("is are be use uses using prefer est sont utilise utilisent utiliser préférer")
+_AMOUNTS = _STATES | words(
     "to at of after than every only to most least max min maximum minimum à de après toutes tous au"
 )
 

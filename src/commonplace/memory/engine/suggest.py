@@ -1,13 +1,11 @@
-"""What to propose about a new entry: links to its neighbours, contradictions with them, clusters
-worth a general pattern.
-"""
+"""Decide what to propose about an entry: links, contradictions and generalisations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from commonplace.memory.engine.contradiction import Statement, find_conflict
+from commonplace.memory.engine.contradiction import Statement, find_contradiction
 from commonplace.memory.engine.similarity import (
     LEXICAL_GENERALIZE,
     LEXICAL_LINK,
@@ -33,31 +31,36 @@ from commonplace.memory.model import (
 )
 from commonplace.search.lexical.text import is_stop_word
 
-MOST_LINKS = 5  # a new entry proposes at most so many links: more would be noise
+MOST_LINKS = 5  # that a new entry proposes: more would be noise
 MOST_CLUSTER = 12
 CONTRADICTION_MARGIN = 0.10
 NEARLY_THE_SAME = 0.9
 LEXICALLY_THE_SAME = 0.7
-SETTLED_SHARE = 0.5  # a cluster that shares this much with a settled one is that one again
+SETTLED_SHARE = 0.5  # a cluster that shares this much with a decided one is the same
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
+    """From which similarity on something is suggested; the settings give those of vectors."""
+
     link: float = LINK_SIMILARITY
     generalize: float = GENERALIZE_SIMILARITY
     generalize_entries: int = GENERALIZE_ENTRIES
 
     def link_at(self, semantic: bool) -> float:
+        """Return the threshold of links, by vectors or by words."""
         return self.link if semantic else LEXICAL_LINK * self.link / LINK_SIMILARITY
 
     @property
     def least(self) -> float:
-        """Below it nothing is ever suggested: contradicting entries differ in words, so they are
-        looked for somewhat further away.
+        """Return the similarity below which nothing is suggested.
+
+        Contradicting entries differ in words, so they are looked for somewhat farther away.
         """
         return min(self.link_at(False), self.link_at(True)) - CONTRADICTION_MARGIN
 
     def generalize_at(self, semantic: bool) -> float:
+        """Return the threshold of clusters, by vectors or by words."""
         return (
             self.generalize
             if semantic
@@ -67,9 +70,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityCandidate:
-    """Another entry that may be near: the cosine of vectors, and how often it holds each term,
-    as far as they are known.
-    """
+    """An entry that may be similar; cosine and term counts where they are known."""
 
     entry: Entry
     cosine: float | None
@@ -78,7 +79,7 @@ class SimilarityCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another entry and how near it is: by cosine of vectors (semantic) or of words."""
+    """A similar entry; the score is the cosine of vectors (semantic) or of words."""
 
     entry: Entry
     score: float
@@ -102,12 +103,11 @@ def nearest(
     rarity: Mapping[str, float],
     least: float = 0.0,
 ) -> list[Neighbour]:
-    """Candidates in order of nearness; what they share is told from `least` on.
+    """Return the candidates, nearest first, with the terms they share from a score of `least` on.
 
-    Those without a cosine of vectors get that of words.
+    Candidates without a cosine of vectors get that of words.
     """
-    # In a small collection every word of a subject is common, so rarity only adds to what a word is
-    # worth.
+    # In a small collection every word of a subject is common, so rarity only adds to the weight.
     worth = {term: 1 + idf for term, idf in rarity.items()}
     usual = sum(worth.values()) / len(worth) if worth else 1.0
     own = term_weights(count_terms(entry.text), worth, usual)
@@ -115,10 +115,9 @@ def nearest(
     for candidate in others:
         other, cosine = candidate.entry, candidate.cosine
         if other.id != entry.id:
-            theirs = term_weights(_telling(candidate), worth, usual)
-            score = (
-                overlap(own, theirs) if cosine is None else min(1.0, cosine)
-            )  # stored vectors are rounded
+            theirs = term_weights(_term_counts(candidate), worth, usual)
+            # Stored vectors are rounded, so a cosine may exceed 1.
+            score = overlap(own, theirs) if cosine is None else min(1.0, cosine)
             near.append(
                 Neighbour(
                     other,
@@ -130,8 +129,8 @@ def nearest(
     return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
 
 
-def _telling(candidate: SimilarityCandidate) -> Mapping[str, int]:
-    """As `count_terms` of its text, without reading it again where the index has counted it."""
+def _term_counts(candidate: SimilarityCandidate) -> Mapping[str, int]:
+    """Count the terms of a candidate, from the index if it knows them."""
     if candidate.words is None or len(candidate.entry.text) > TEXT_CHARACTERS:
         return count_terms(candidate.entry.text)
     return {term: count for term, count in candidate.words.items() if not is_stop_word(term)}
@@ -139,13 +138,11 @@ def _telling(candidate: SimilarityCandidate) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class SettledPairs:
-    """Entries about which some suggestions would be pointless, by id."""
+    """Ids of entries for which some suggestions would be pointless."""
 
-    linked: frozenset[str] = frozenset()  # linked already: no link is suggested
+    linked: frozenset[str] = frozenset()  # already linked: no link is suggested
     opposed: frozenset[str] = frozenset()  # no contradiction is suggested
-    suggested: frozenset[str] = (
-        frozenset()
-    )  # a link is suggested already: does not count towards MOST_LINKS
+    suggested: frozenset[str] = frozenset()  # already suggested: do not count to MOST_LINKS
 
 
 def propose_pairs(
@@ -160,12 +157,14 @@ def propose_pairs(
         if other.id == entry.id or neighbour.score < least - CONTRADICTION_MARGIN:
             continue
         score = round(min(1.0, neighbour.score), 4)
-        conflict = None
+        contradiction = None
         if other.id not in settled.opposed and _comparable(entry, other):
-            conflict = find_conflict(_statement(other), _statement(entry))
-        if conflict is not None:
+            contradiction = find_contradiction(_statement(other), _statement(entry))
+        if contradiction is not None:
             proposals.append(
-                Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason)
+                Proposal(
+                    SuggestionType.CONTRADICTION, (entry.id, other.id), score, contradiction.reason
+                )
             )
             continue
         wanted = links < MOST_LINKS or other.id in settled.suggested
@@ -173,19 +172,19 @@ def propose_pairs(
             other.id not in settled.linked
             and neighbour.score >= least
             and wanted
-            and not _two_things(entry, neighbour)
+            and not _about_two_things(entry, neighbour)
         ):
             links += other.id not in settled.suggested
             proposals.append(
                 Proposal(
-                    SuggestionType.LINK, (entry.id, other.id), score, _reason(entry, neighbour)
+                    SuggestionType.LINK, (entry.id, other.id), score, _link_reason(entry, neighbour)
                 )
             )
     return proposals
 
 
 def _comparable(entry: Entry, other: Entry) -> bool:
-    """Only entries that both hold, in one project, can contradict each other."""
+    """Say whether two entries can contradict each other: both active, in one project."""
     return entry.status is other.status is EntryStatus.ACTIVE and other.project == entry.project
 
 
@@ -195,10 +194,8 @@ def _statement(entry: Entry) -> Statement:
     )
 
 
-def _two_things(entry: Entry, neighbour: Neighbour) -> bool:
-    """One template filled for two things is no reason for a link, unless the texts are nearly
-    the same.
-    """
+def _about_two_things(entry: Entry, neighbour: Neighbour) -> bool:
+    """Say whether two entries fill one template for two things and are not nearly the same."""
     other = neighbour.entry
     if different_versions(other.title, entry.title):
         return True
@@ -215,10 +212,10 @@ def propose_cluster(
     settled: Sequence[Suggestion],
     thresholds: Thresholds,
 ) -> Proposal | None:
-    """Three or more episodic entries around the new one that nobody has generalised or refused to.
+    """Propose to generalise the episodic entries around one.
 
-    `generalized` are entries that a pattern is already derived from; `settled` the clusters
-    proposed before.
+    `generalized` are entries that a pattern is already derived from; `settled` are the clusters
+    proposed before, which are not proposed again.
     """
     if entry.memory_type is not MemoryType.EPISODIC or entry.id in generalized:
         return None
@@ -233,28 +230,23 @@ def propose_cluster(
     if len(near) + 1 < max(thresholds.generalize_entries, GENERALIZE_ENTRIES):
         return None
     ids = tuple(sorted({entry.id, *(neighbour.entry.id for neighbour in near)}))
-    if any(_same(ids, suggestion) for suggestion in settled):
+    if any(_is_same_cluster(ids, suggestion) for suggestion in settled):
         return None
     score = sum(neighbour.score for neighbour in near) / len(near)
-    common = (
-        [term for term in near[0].terms if all(term in neighbour.terms for neighbour in near)]
-        if near[0].terms
-        else []
-    )
-    words = as_written(common, entry.text)[:4]
-    about = f" about {', '.join(words)}" if words else ""
     return Proposal(
-        SuggestionType.GENERALIZE,
-        ids,
-        round(min(1.0, score), 4),
-        f"{len(ids)} episodic entries tell of the same thing{about}",
+        SuggestionType.GENERALIZE, ids, round(min(1.0, score), 4), _cluster_reason(entry, near)
     )
 
 
-def _same(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
-    """Refused or accepted clusters keep their members; a pending one only has to hold all of
-    these already.
-    """
+def _cluster_reason(entry: Entry, near: Sequence[Neighbour]) -> str:
+    common = [term for term in near[0].terms if all(term in n.terms for n in near)]
+    words = as_written(common, entry.text)[:4]
+    about = f": {', '.join(words)}" if words else ""
+    return f"{len(near) + 1} episodic entries about the same thing{about}"
+
+
+def _is_same_cluster(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
+    """Say whether a suggestion covers a cluster: most of it if decided, all of it if pending."""
     before = set(suggestion.entry_ids)
     if suggestion.decision is Decision.PENDING:
         return before >= set(ids)
@@ -262,7 +254,7 @@ def _same(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
     return common / len(before | set(ids)) >= SETTLED_SHARE
 
 
-def _reason(entry: Entry, neighbour: Neighbour) -> str:
+def _link_reason(entry: Entry, neighbour: Neighbour) -> str:
     how = "Similar meaning" if neighbour.semantic else "Similar words"
     words = as_written(neighbour.terms, entry.text)
     shared = f"; shared: {', '.join(words)}" if words else ""

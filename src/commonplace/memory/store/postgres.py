@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.store.relational import RelationalMemoryStore
-from commonplace.search.lexical.posting_writer import PostingWriter
+from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.postgres.migrations import SchemaComponent
@@ -47,8 +47,6 @@ class PostgresUnits:
         return self._database.write_now(work)
 
 
-def open_postgres_store(
-    database: PostgresDatabase, postings: PostingWriter
-) -> RelationalMemoryStore:
+def open_postgres_store(database: PostgresDatabase, postings: IndexWriter) -> RelationalMemoryStore:
     """Return the store for any number of processes; its schema must be there."""
     return RelationalMemoryStore(PostgresUnits(database), QUERIES, postings)

@@ -41,7 +41,7 @@ from commonplace.memory.store.rows import (
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
-from commonplace.search.lexical.posting_writer import PostingWriter
+from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.relational import SqlConnection
 
 Result = TypeVar("Result")
@@ -89,7 +89,7 @@ class RelationalMemoryStore:
     """Implements `MemoryStore` on any relational database."""
 
     def __init__(
-        self, units: UnitsOfWork, queries: Mapping[str, str], postings: PostingWriter
+        self, units: UnitsOfWork, queries: Mapping[str, str], postings: IndexWriter
     ) -> None:
         self.units = units
         self._queries = queries

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.store.relational import RelationalMemoryStore
-from commonplace.search.lexical.posting_writer import PostingWriter
+from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite.database import Connection, Database
@@ -42,7 +42,7 @@ class SqliteUnits:
         return self._database.write_now(work)
 
 
-def open_sqlite_store(database: Database, postings: PostingWriter) -> RelationalMemoryStore:
+def open_sqlite_store(database: Database, postings: IndexWriter) -> RelationalMemoryStore:
     """Return the store on one machine; migrates its tables."""
     migrate(database, "memory", load_migrations("commonplace.memory", "migrations/sqlite"))
     return RelationalMemoryStore(SqliteUnits(database), QUERIES, postings)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.bootstrap.app import build
-from commonplace.kernel.config.rules import find_conflicts
+from commonplace.kernel.config.rules import find_contradictions
 from commonplace.kernel.settings import FilesSearch, FilesSettings, McpSettings, Settings
 
 
@@ -35,7 +35,7 @@ def settings(**files: Any) -> Settings:
     ],
 )
 def test_a_limit_that_can_never_be_reached_is_refused(files: dict[str, Any], key: str) -> None:
-    found = [conflict.key for conflict in find_conflicts(settings(**files))]
+    found = [conflict.key for conflict in find_contradictions(settings(**files))]
     assert f"mcp.files.{key}" in found
 
 
@@ -44,7 +44,7 @@ def test_a_limit_that_can_never_be_reached_is_refused(files: dict[str, Any], key
     [{}, {"search": FilesSearch(limit_max=3)}, {"list_limit_max": 10}, {"max_file_bytes": 1000}],
 )
 def test_a_lower_maximum_lowers_the_default_that_nobody_set(files: dict[str, Any]) -> None:
-    assert list(find_conflicts(settings(**files))) == []
+    assert list(find_contradictions(settings(**files))) == []
 
 
 def test_schemas_show_the_configured_limits(tmp_path: Path) -> None:

@@ -1,0 +1,145 @@
+"""Read the sentences of entries: their terms, numbers, settings and negations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from commonplace.memory.engine.lexicon import (
+    FILLERS,
+    NEGATIONS,
+    OPPOSITE_OF,
+    PHASES,
+    UNITS,
+    names_a_thing,
+    words,
+)
+from commonplace.memory.engine.terms import terms_of_word
+
+SENTENCES = 40
+SENTENCE_CHARACTERS = 400
+_SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
+_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[=<>]+")
+_SETTING = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{2,60})[\"']?\s?([=:])\s?[\"']?([\w./+-]{1,60})")
+_NAME = re.compile(r"[A-Za-z]+[_.-]|[a-z][A-Z]|[A-Z]{3}")  # the name of a setting, not a word
+_SCALAR = re.compile(r"(?i)\d|true$|false$|on$|off$|yes$|no$|none$")
+# Lines of a program: what they assign and pass says nothing about the world.
+_CODE = re.compile(
+    r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)"
+    r"|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
+)
+# Words before a value: "is master", "use utf8", "with 4".
+_VALUE_SIGNS = words(
+    "is are use uses using with to from on by via through in = : set runs at est sont utilise "
+    "avec sur"
+)
+_NUMBER = re.compile(r"\d")
+_NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
+_NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
+_NEGATING_OPPOSITES = {"cannot", "never", "jamais"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with the terms beside it, and its amount in a base unit if it has a unit."""
+
+    value: str
+    before: str
+    after: str
+    measure: str = ""
+    amount: float = 0.0
+
+    def differs(self, other: Quantity) -> bool:
+        """Say whether two numbers differ, whatever their units."""
+        if self.measure and self.measure == other.measure:
+            return abs(self.amount - other.amount) > 1e-9 * max(self.amount, other.amount)
+        return self.value != other.value
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as the detector of contradictions reads it."""
+
+    text: str
+    terms: frozenset[str]  # content words without numbers, negations and opposites
+    values: frozenset[str]  # the terms that follow a word like "is" or "use"
+    numbers: tuple[Quantity, ...]
+    settings: dict[str, str]
+    negations: int
+    opposites: frozenset[str]
+    phases: frozenset[str]
+
+
+def split_sentences(title: str, content: str) -> tuple[Sentence, ...]:
+    """Read the title and the first sentences of a content, without lines of code."""
+    pieces = [title, *_SPLIT.split(content)]
+    return tuple(
+        read_sentence(piece)
+        for piece in pieces[:SENTENCES]
+        if piece.strip() and not _CODE.search(piece)
+    )
+
+
+@lru_cache(maxsize=256)  # about 3 kB each; an add compares its entry with a few dozen others
+def read_sentence(text: str) -> Sentence:
+    """Read one sentence."""
+    text = " ".join(text[:SENTENCE_CHARACTERS].split())
+    tokens = [token.casefold() for token in _TOKEN.findall(text)]
+    terms: list[str] = []
+    values: set[str] = set()
+    numbers: list[tuple[int, str]] = []
+    negations, opposites = len(_NO_LONGER.findall(text)), set()
+    for previous, token, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if _NUMBER.match(token):
+            if not names_a_thing(previous, following):
+                numbers.append((len(terms), token))
+        elif token in NEGATIONS or _NEGATED.search(token):
+            negations += 1
+        elif token in OPPOSITE_OF:
+            opposites.add(token)
+        elif token not in FILLERS:
+            found = terms_of_word(token)
+            terms += found
+            if previous in _VALUE_SIGNS:
+                values.update(found)
+    if negations:
+        opposites -= _NEGATING_OPPOSITES
+    return Sentence(
+        text,
+        frozenset(terms),
+        frozenset(values),
+        tuple(_quantities(terms, numbers)),
+        _settings(text),
+        negations,
+        frozenset(opposites),
+        PHASES & frozenset(tokens),
+    )
+
+
+def _quantities(terms: list[str], numbers: list[tuple[int, str]]) -> Iterator[Quantity]:
+    for at, value in numbers:
+        before = terms[at - 1] if at else ""
+        after = terms[at] if at < len(terms) else ""
+        measure, factor = UNITS.get(after, ("", 1.0))
+        yield Quantity(value, before, after, measure, _amount(value) * factor)
+
+
+def _amount(value: str) -> float:
+    try:
+        return float(value.replace(",", "."))
+    except ValueError:
+        return 0.0
+
+
+def _settings(text: str) -> dict[str, str]:
+    """Return names with their values.
+
+    Before a colon the name must look like one, or the value like a switch or a number.
+    """
+    return {
+        name.casefold(): value.casefold().rstrip(".")
+        for name, sign, value in _SETTING.findall(text)
+        if sign == "=" or _NAME.search(name) or _SCALAR.match(value)
+    }
