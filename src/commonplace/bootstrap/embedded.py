@@ -38,14 +38,14 @@ def open_instructions(services: Services) -> InstructionsService:
 
 def _request_stats(services: Services) -> Mapping[str, float]:
     """Summarize the calls of this process, for the health of the catalogue."""
-    methods = services.server.snapshot(local_user())["methods"]
-    count = sum(method["count"] for method in methods)
+    methods = services.server.figures(local_user()).methods
+    count = sum(figures.count for figures in methods)
     if not count:
         return {}
     return {
         "requestCount": count,
-        "avgResponseTime": sum(method["avgMs"] * method["count"] for method in methods) / count,
-        "errorRate": sum(method["errors"] for method in methods) / count,
+        "avgResponseTime": sum(figures.average_ms * figures.count for figures in methods) / count,
+        "errorRate": sum(figures.errors for figures in methods) / count,
     }
 
 

@@ -87,7 +87,7 @@ def all_toolsets(
         ),
         memory_toolset(memory),
         openapi_toolset(lambda: services.openapi),
-        server_toolset(lambda: services.server),
+        server_toolset(lambda: services.server, services.tracer.emit),
         *extra,
         *_named_toolsets(environ),
     ]

@@ -125,10 +125,9 @@ class Services:
         return ServerService(
             __version__,
             self.metrics,
-            self.tracer,
             self.settings.audit_directory,
             self.audit,
-            mixed_diagnostics=self.settings.trace.health_mixed,
+            with_diagnostics=self.settings.trace.health_mixed,
             read_only=self.settings.server.read_only,
             gauges=self.gauges,
             integrity=self.upkeep.integrity,

@@ -1,4 +1,4 @@
-"""The toolset `server`: its names, and its tools when first needed."""
+"""The toolset `server`: its names, without the imports of its tools."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Tool
 from commonplace.kernel.errors import Code
+from commonplace.kernel.json_types import Json
 
 if TYPE_CHECKING:
     from commonplace.server.service import ServerService
@@ -19,12 +20,22 @@ NAMES = (
 )
 
 
-def toolset(service: Callable[[], ServerService]) -> Toolset:
+def toolset(
+    service: Callable[[], ServerService],
+    trace: Callable[[str, Json], object] = lambda label, data: None,
+) -> Toolset:
+    """Return the toolset; the service is asked for when the first tool is loaded."""
+
     def load() -> Sequence[Tool]:
         from commonplace.server.tools import audit, health, metrics, status
 
-        made = service()
-        return (health.tool(made), metrics.tool(made), status.tool(made), *audit.tools(made))
+        built = service()
+        return (
+            health.tool(built, trace),
+            metrics.tool(built),
+            status.tool(built),
+            *audit.tools(built),
+        )
 
     def codes() -> Sequence[Code]:
         from commonplace.storage.backup.errors import CODES as ARCHIVE_CODES

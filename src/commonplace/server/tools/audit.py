@@ -1,22 +1,23 @@
-"""audit_query and audit_verify: what was changed and refused, and whether that record is whole."""
+"""audit_query and audit_verify: changes and refusals, and whether their record is complete."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Nothing, Tier, Tool
 from commonplace.kernel.auth import Scope
+from commonplace.kernel.json_types import JsonObject
 from commonplace.server.service import ServerService
 from commonplace.telemetry.query import MAX_RECORDS, Filter
 
 TIME = r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
 
 
-class AuditQuery(Arguments):
+class AuditQueryInput(Arguments):
     tool: str | None = Field(
         default=None, max_length=128, description="Only calls of this tool, by any of its names."
     )
@@ -46,7 +47,7 @@ class AuditQuery(Arguments):
     )
 
 
-class Record(TypedDict):
+class AuditRecord(TypedDict):
     ts: str
     tool: str
     tenant: str
@@ -54,40 +55,44 @@ class Record(TypedDict):
     outcome: str
     duration_ms: float
     trace_id: str
-    arguments: dict[str, Any]
+    arguments: JsonObject
     chain: str | None
     code: NotRequired[str]
     key_id: NotRequired[str]
     name: NotRequired[str]
 
 
-class Records(TypedDict):
-    records: list[Record]
+class AuditQueryOutput(TypedDict):
+    records: list[AuditRecord]
     returned: int
     limit: int
 
 
-class Problem(TypedDict):
+class AuditProblem(TypedDict):
     chain: str
     record: int | None
     problem: str
 
 
-class Verdict(TypedDict):
+class AuditVerifyOutput(TypedDict):
     ok: bool
     chains: int
     records: int
-    problems: list[Problem]
-    warnings: list[Problem]
+    problems: list[AuditProblem]
+    warnings: list[AuditProblem]
 
 
 def tools(service: ServerService) -> tuple[Tool, ...]:
-    async def audit_query(ctx: Context, args: AuditQuery) -> dict[str, Any]:
-        wanted = Filter(**args.model_dump(exclude={"reads"}))
-        return await asyncio.to_thread(service.audit_records, wanted, args.reads)
+    """Define audit_query and audit_verify."""
 
-    async def audit_verify(ctx: Context, args: Nothing) -> dict[str, Any]:
-        return await asyncio.to_thread(service.audit_verdict)
+    async def audit_query(ctx: Context, args: AuditQueryInput) -> JsonObject:
+        wanted = Filter(**args.model_dump(exclude={"reads"}))
+        page = await asyncio.to_thread(service.audit_records, wanted, args.reads)
+        return {"records": list(page.records), "returned": len(page.records), "limit": page.limit}
+
+    async def audit_verify(ctx: Context, args: Nothing) -> JsonObject:
+        verdict = await asyncio.to_thread(service.verify_audit)
+        return verdict.as_dict()
 
     return (
         Tool(
@@ -96,8 +101,8 @@ def tools(service: ServerService) -> tuple[Tool, ...]:
             title="Query the audit trail",
             description="Changes and refusals, newest first: who, which tool, redacted "
             "arguments, outcome, duration.",
-            input=AuditQuery,
-            output=Records,
+            input=AuditQueryInput,
+            output=AuditQueryOutput,
             handler=audit_query,
             tier=Tier.EXTENDED,
             scope=Scope.ADMIN,
@@ -108,7 +113,7 @@ def tools(service: ServerService) -> tuple[Tool, ...]:
             title="Verify the audit trail",
             description="Check every audit chain for changed, removed, reordered or cut records.",
             input=Nothing,
-            output=Verdict,
+            output=AuditVerifyOutput,
             handler=audit_verify,
             tier=Tier.EXTENDED,
             scope=Scope.ADMIN,

@@ -1,32 +1,51 @@
-"""health_check: is it alive, since when, which version (contract 001)."""
+"""health_check: whether the server answers, and its version (contract 001)."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from collections.abc import Callable
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tool
+from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import Json
 from commonplace.server.service import ServerService
 
 
-class Diagnostics(TypedDict):
+class DiagnosticsOutput(TypedDict):
     pid: int
     uptimeSeconds: float
     calls: int
     events: dict[str, int]
 
 
-class Health(TypedDict):
+class HealthCheckOutput(TypedDict):
     status: str
     timestamp: str
     version: str
-    diagnostics: NotRequired[Diagnostics]
+    diagnostics: NotRequired[DiagnosticsOutput]
 
 
-def tool(service: ServerService) -> Tool:
-    def health_check(ctx: Context, args: Nothing) -> dict[str, Any]:
-        return service.health()
+def tool(service: ServerService, trace: Callable[[str, Json], object]) -> Tool:
+    """Define health_check. Diagnostics also go to the trace, where it is on."""
+
+    def health_check(ctx: Context, args: Nothing) -> HealthCheckOutput:
+        health = service.health()
+        output: HealthCheckOutput = {
+            "status": "ok",
+            "timestamp": iso(health.at),
+            "version": health.version,
+        }
+        if health.diagnostics is not None:
+            output["diagnostics"] = {
+                "pid": health.diagnostics.pid,
+                "uptimeSeconds": health.diagnostics.uptime_seconds,
+                "calls": health.diagnostics.calls,
+                "events": dict(health.diagnostics.events),
+            }
+            trace("health:mixed", output["diagnostics"])
+        return output
 
     return Tool(
         name="health_check",
@@ -34,7 +53,7 @@ def tool(service: ServerService) -> Tool:
         title="Health check",
         description="Check that the server answers. Returns its status, the time and its version.",
         input=Nothing,
-        output=Health,
+        output=HealthCheckOutput,
         handler=health_check,
         bare=("health/check",),
     )

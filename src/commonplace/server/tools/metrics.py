@@ -1,18 +1,17 @@
-"""metrics_snapshot: calls and latencies per method since the process started (contract 001, plus
-quantiles).
-"""
+"""metrics_snapshot: calls and latencies per method (contract 001, with quantiles)."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
+from commonplace.kernel.clock import iso
 from commonplace.server.service import ServerService
 
 
-class Method(TypedDict):
+class MethodMetrics(TypedDict):
     method: str
     count: int
     avgMs: float
@@ -23,16 +22,36 @@ class Method(TypedDict):
     errors: int
 
 
-class Snapshot(TypedDict):
+class MetricsSnapshotOutput(TypedDict):
     generatedAt: str
     scope: Literal["server", "tenant"]
     uptimeSeconds: float
-    methods: list[Method]
+    methods: list[MethodMetrics]
 
 
 def tool(service: ServerService) -> Tool:
-    def metrics_snapshot(ctx: Context, args: Nothing) -> dict[str, Any]:
-        return service.snapshot(ctx.auth)
+    """Define metrics_snapshot."""
+
+    def metrics_snapshot(ctx: Context, args: Nothing) -> MetricsSnapshotOutput:
+        found = service.figures(ctx.auth)
+        return {
+            "generatedAt": iso(found.at),
+            "scope": found.scope,
+            "uptimeSeconds": found.uptime_seconds,
+            "methods": [
+                {
+                    "method": figures.tool,
+                    "count": figures.count,
+                    "avgMs": figures.average_ms,
+                    "maxMs": figures.maximum_ms,
+                    "p50Ms": figures.p50_ms,
+                    "p95Ms": figures.p95_ms,
+                    "p99Ms": figures.p99_ms,
+                    "errors": figures.errors,
+                }
+                for figures in found.methods
+            ],
+        }
 
     return Tool(
         name="metrics_snapshot",
@@ -42,7 +61,7 @@ def tool(service: ServerService) -> Tool:
         "this process started; "
         "your own tenant's, or the whole server's with scope admin.",
         input=Nothing,
-        output=Snapshot,
+        output=MetricsSnapshotOutput,
         handler=metrics_snapshot,
         tier=Tier.EXTENDED,
         bare=("metrics/snapshot",),

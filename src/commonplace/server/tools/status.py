@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from datetime import UTC, datetime
+from typing import NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
+from commonplace.kernel.clock import iso
+from commonplace.server.model import ServerOverview
 from commonplace.server.service import ServerService
+from commonplace.telemetry.timeline import SLOT_SECONDS, Moment
 
 
-class Caller(TypedDict):
+class StatusCaller(TypedDict):
     label: str
     tenant: str
     scopes: list[str]
 
 
-class Point(TypedDict):
+class TimelinePoint(TypedDict):
     at: str
     calls: int
     errors: int
@@ -25,43 +29,45 @@ class Point(TypedDict):
     memory_bytes: NotRequired[int]
 
 
-class Process(TypedDict):
+class ProcessOutput(TypedDict):
     pid: int
     memory_bytes: int
     cpu_seconds: float
     threads: int
 
 
-class Damage(TypedDict):
+class DamageOutput(TypedDict):
     file: str
     part: str
     problem: str
     remedy: str
 
 
-class Integrity(TypedDict):
+class IntegrityOutput(TypedDict):
     status: str
     checked_at: dict[str, str]
-    damage: list[Damage]
+    damage: list[DamageOutput]
 
 
-class Status(TypedDict):
+class ServerStatusOutput(TypedDict):
     status: str
     version: str
     uptime_seconds: float
     read_only: bool
-    you: Caller
+    you: StatusCaller
     slot_seconds: int
-    timeline: list[Point]
-    process: NotRequired[Process]
+    timeline: list[TimelinePoint]
+    process: NotRequired[ProcessOutput]
     caches: NotRequired[dict[str, dict[str, int]]]
     events: NotRequired[dict[str, int]]
-    integrity: NotRequired[Integrity]
+    integrity: NotRequired[IntegrityOutput]
 
 
 def tool(service: ServerService) -> Tool:
-    def server_status(ctx: Context, args: Nothing) -> dict[str, Any]:
-        return service.status(ctx.auth)
+    """Define server_status."""
+
+    def server_status(ctx: Context, args: Nothing) -> ServerStatusOutput:
+        return _status_output(service.overview(ctx.auth))
 
     return Tool(
         name="server_status",
@@ -70,7 +76,50 @@ def tool(service: ServerService) -> Tool:
         description="Version, what your key may do, and your calls of the last hour; with scope "
         "admin everybody's, memory and caches.",
         input=Nothing,
-        output=Status,
+        output=ServerStatusOutput,
         handler=server_status,
         tier=Tier.EXTENDED,
     )
+
+
+def _status_output(overview: ServerOverview) -> ServerStatusOutput:
+    caller, process = overview.caller, overview.process
+    output: ServerStatusOutput = {
+        "status": "ok",
+        "version": overview.version,
+        "uptime_seconds": overview.uptime_seconds,
+        "read_only": overview.read_only,
+        "you": {
+            "label": caller.label,
+            "tenant": caller.tenant,
+            "scopes": sorted(scope.value for scope in caller.scopes),
+        },
+        "slot_seconds": SLOT_SECONDS,
+        "timeline": [_point(moment, process is not None) for moment in overview.timeline],
+    }
+    if process is not None:
+        usage = process.usage
+        output["process"] = {
+            "pid": usage.pid,
+            "memory_bytes": usage.memory_bytes,
+            "cpu_seconds": usage.cpu_seconds,
+            "threads": usage.threads,
+        }
+        output["caches"] = {name: dict(sizes) for name, sizes in process.caches.items()}
+        output["events"] = dict(process.events)
+        if process.integrity is not None:
+            output["integrity"] = cast(IntegrityOutput, process.integrity)
+    return output
+
+
+def _point(moment: Moment, with_memory: bool) -> TimelinePoint:
+    point: TimelinePoint = {
+        "at": iso(datetime.fromtimestamp(moment.at, UTC)),
+        "calls": moment.calls,
+        "errors": moment.errors,
+        "average_ms": moment.average_ms,
+        "maximum_ms": moment.maximum_ms,
+    }
+    if with_memory:
+        point["memory_bytes"] = moment.memory_bytes
+    return point
