@@ -58,6 +58,7 @@ from commonplace.files.search import FileQuery, FileSearch, check_query
 from commonplace.files.store.protocol import ChunkStore, FileStore
 from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.paging import Page, trim_page
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.text import query_terms, snippet
 from commonplace.search.model import Retriever
@@ -150,17 +151,18 @@ class FilesService:
         entries = await self._files.children(
             tenant, name, place, min(depth, MAX_PREFIX_CHARACTERS), most + 1
         )
-        return Listing(entries[:most], len(entries) > most, notes)
+        page = trim_page(entries, most)
+        return Listing(list(page.items), page.has_more, notes)
 
     async def browse(
         self, caller: AuthContext, project: str, path: str, after: str, limit: int
-    ) -> Listing:
+    ) -> Page[FileEntry]:
         """Return one page of the direct children of a directory."""
         tenant, name, place = await self._admit(caller, project, "" if path == "/" else path)
         if place != ROOT and await self._files.entry(tenant, name, place) is None:
             raise nothing_at(place)
         entries = await self._files.children(tenant, name, place, 1, limit + 1, after)
-        return Listing(entries[:limit], len(entries) > limit, ())
+        return trim_page(entries, limit)
 
     async def page(
         self, caller: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int
@@ -180,10 +182,11 @@ class FilesService:
 
     async def deleted(
         self, caller: AuthContext, project: str, limit: int, offset: int
-    ) -> list[Deleted]:
-        """Return what restore could bring back, newest first; one more than `limit` if there is."""
+    ) -> Page[Deleted]:
+        """Return what restore could bring back, newest first."""
         tenant, name, _ = await self._admit(caller, project, "")
-        return await self._files.deleted(tenant, name, self._retained_since(), limit + 1, offset)
+        since = self._retained_since()
+        return trim_page(await self._files.deleted(tenant, name, since, limit + 1, offset), limit)
 
     # Writing
 

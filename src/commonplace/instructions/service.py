@@ -436,9 +436,9 @@ class Service:
                 ) from None
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
-                "items": (show or self.show_ids)(catalogue, found.ids),
+                "items": (show or self.show_ids)(catalogue, found.items),
                 "total": found.total,
-                "returned": len(found.ids),
+                "returned": len(found.items),
             }
         if found.next_cursor:
             answer["nextCursor"] = found.next_cursor

@@ -56,6 +56,7 @@ class LruCache(Generic[Key, Value]):
                 self._size -= self._measure(previous)
                 if previous is not value:
                     evicted.append(previous)
+            del previous  # `on_evict` may want to free it
             self._entries[key] = value
             self._size += self._measure(value)
             self._evict(0, evicted)

@@ -11,16 +11,26 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some of the results. `total` counts all of them where it is known."""
+    """Some of the results.
+
+    `total` counts all of them if it is known; `next_cursor` asks for the next page if there are
+    cursors.
+    """
 
     items: Sequence[Item]
     has_more: bool
     total: int | None = None
+    next_cursor: str | None = None
 
 
 def slice_page(items: Sequence[Item], limit: int, offset: int = 0) -> Page[Item]:
     """Return a page of results that are all in memory."""
     return Page(items[offset : offset + limit], offset + limit < len(items), len(items))
+
+
+def counted_page(items: Sequence[Item], offset: int, total: int) -> Page[Item]:
+    """Return a page of results that were fetched from `offset` on and counted separately."""
+    return Page(items, offset + len(items) < total, total)
 
 
 def trim_page(fetched: Sequence[Item], limit: int) -> Page[Item]:

@@ -312,14 +312,6 @@ class EntryFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPage:
-    """A part of a list, and how many entries match in all."""
-
-    entries: tuple[Entry, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Revision:
     """The state of an entry before a change."""
 

@@ -105,7 +105,7 @@ class OpenApiService:
     def cache_usage(self) -> dict[str, int]:
         """Return how many parsed documents are cached, and how many at most."""
         cache = self._documents.cache
-        return {"entries": len(cache.entries), "most_entries": cache.most_entries}
+        return {"entries": len(cache), "most_entries": cache.most_entries}
 
     def close(self) -> None:
         """End fetches and parser processes; no more work is accepted."""

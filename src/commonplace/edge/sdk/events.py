@@ -7,10 +7,12 @@ Event ids are random: knowing one's own says nothing about another session's.
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
+
+from commonplace.kernel.lru import LruCache
 
 MAX_EVENTS = 2_000
 MAX_EVENT_BYTES = 16 * 1024 * 1024
@@ -32,32 +34,28 @@ class RecentEvents:
     """
 
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_EVENT_BYTES) -> None:
-        self._max_events = max_events
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._events: OrderedDict[str, tuple[str, Any, int]] = OrderedDict()
+        self._events: LruCache[str, tuple[str, Any, int]] = LruCache(
+            max_events, max_size=max_bytes, size_of=itemgetter(2)
+        )
 
     async def store_event(self, stream_id: str, message: Any) -> str:
         event_id = secrets.token_urlsafe(16)
-        size = _text_size(message)
-        self._bytes += size
-        self._events[event_id] = (stream_id, message, size)
-        while len(self._events) > self._max_events or (
-            self._bytes > self._max_bytes and len(self._events) > 1
-        ):
-            self._bytes -= self._events.popitem(last=False)[1][2]
+        self._events.put(event_id, (stream_id, message, _text_size(message)))
         return event_id
 
     async def replay_events_after(
         self, last_event_id: str, send_callback: Callable[[Any], Awaitable[None]]
     ) -> str | None:
-        last = self._events.get(last_event_id)
+        last = self._events.peek(last_event_id)
         if last is None:
             return None
         stream_id = last[0]
-        ids = list(self._events)
+        ids = self._events.keys()
         for event_id in ids[ids.index(last_event_id) + 1 :]:
-            stream, message, _ = self._events[event_id]
+            event = self._events.peek(event_id)
+            if event is None:  # dropped while earlier events were sent
+                continue
+            stream, message, _ = event
             if stream == stream_id and message is not None:
                 await send_callback(Event(message, event_id))
         return stream_id

@@ -42,8 +42,8 @@ def file_browse_tool(service: Callable[[], FilesService]) -> Tool:
     async def browse(ctx: Context, args: FileBrowseInput) -> FileBrowseOutput:
         page = await service().browse(ctx.auth, args.project, args.path, args.after, args.limit)
         return {
-            "entries": [entry_out(entry) for entry in page.entries],
-            "next": page.entries[-1].path if page.has_more else None,
+            "entries": [entry_out(entry) for entry in page.items],
+            "next": page.items[-1].path if page.has_more else None,
         }
 
     return Tool(
@@ -80,12 +80,12 @@ class FileDeletedOutput(TypedDict):
 
 def file_deleted_tool(service: Callable[[], FilesService]) -> Tool:
     async def deleted(ctx: Context, args: FileDeletedInput) -> FileDeletedOutput:
-        found = await service().deleted(ctx.auth, args.project, args.limit, args.offset)
+        page = await service().deleted(ctx.auth, args.project, args.limit, args.offset)
         files: list[DeletedFileOutput] = [
-            {"path": one.path, "size": one.size, "deleted_at": moment(one.deleted_at)}
-            for one in found[: args.limit]
+            {"path": file.path, "size": file.size, "deleted_at": moment(file.deleted_at)}
+            for file in page.items
         ]
-        return {"files": files, "has_more": len(found) > args.limit}
+        return {"files": files, "has_more": page.has_more}
 
     return Tool(
         name="file_deleted",

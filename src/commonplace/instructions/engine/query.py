@@ -15,6 +15,7 @@ import orjson
 
 from commonplace.instructions.engine.catalogue import Catalogue, SortKey
 from commonplace.instructions.engine.normalise import parse_time
+from commonplace.kernel.paging import Page
 
 SortField = Literal["id", "createdAt", "updatedAt", "priority", "title"]
 ANY_OF = (
@@ -38,13 +39,6 @@ class BadCursor(ValueError):
 class Sort:
     field: SortField = "id"
     descending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    ids: list[str]
-    total: int
-    next_cursor: str | None
 
 
 def candidates(
@@ -103,7 +97,7 @@ def page(
     limit: int,
     cursor: str | None,
     offset: int,
-) -> Page:
+) -> Page[str]:
     """One page in the order asked for; equal keys follow their ids, so a page never repeats or
     skips an entry.
     """
@@ -120,9 +114,8 @@ def page(
             break
     more = len(chosen) > limit
     chosen = chosen[:limit]
-    return Page(
-        [id_ for _, id_ in chosen], total, _encode(chosen[-1], sort) if more and chosen else None
-    )
+    cursor = _encode(chosen[-1], sort) if more and chosen else None
+    return Page([id_ for _, id_ in chosen], more, total, cursor)
 
 
 def _walk(

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
+from commonplace.kernel.paging import Page
 from commonplace.memory.model import (
     AccessCounts,
     Decision,
     Entry,
     EntryFilter,
-    EntryPage,
     EntryUsage,
     Link,
     MemoryCounts,
@@ -84,7 +84,9 @@ class MemoryStore(Protocol):
         self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False
     ) -> tuple[Entry, ...]: ...
 
-    async def page(self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int) -> EntryPage:
+    async def page(
+        self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int
+    ) -> Page[Entry]:
         """Return a page of entries, newest first."""
         ...
 

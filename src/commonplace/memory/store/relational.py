@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
+from commonplace.kernel.paging import Page, counted_page
 from commonplace.memory.engine.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
@@ -20,7 +21,6 @@ from commonplace.memory.model import (
     Decision,
     Entry,
     EntryFilter,
-    EntryPage,
     EntryStatus,
     EntryUsage,
     Link,
@@ -203,7 +203,9 @@ class RelationalMemoryStore:
             lambda c: self._rows(c, tenant).entries("entries_by_prefix", **wanted)
         )
 
-    async def page(self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int) -> EntryPage:
+    async def page(
+        self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int
+    ) -> Page[Entry]:
         filters = {
             "type": wanted.type.value if wanted.type else None,
             "project": wanted.project,
@@ -212,10 +214,11 @@ class RelationalMemoryStore:
             "deleted": wanted.deleted,
         }
 
-        def scan(connection: SqlConnection) -> EntryPage:
+        def scan(connection: SqlConnection) -> Page[Entry]:
             rows = self._rows(connection, tenant)
-            return EntryPage(
+            return counted_page(
                 rows.entries("entries_page", **filters, limit=limit, offset=offset),
+                offset,
                 rows.fetch_count("entries_count", **filters),
             )
 

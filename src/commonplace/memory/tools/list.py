@@ -44,9 +44,9 @@ def list_tool(service: MemoryService) -> Tool:
         )
         page = await service.browse(context.auth.tenant, wanted, arguments.limit, arguments.offset)
         return {
-            "entries": [summary(entry) for entry in page.entries],
-            "total": page.total,
-            "has_more": arguments.offset + len(page.entries) < page.total,
+            "entries": [summary(entry) for entry in page.items],
+            "total": page.total or 0,
+            "has_more": page.has_more,
         }
 
     return Tool(

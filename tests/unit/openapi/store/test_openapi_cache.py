@@ -55,11 +55,11 @@ def test_the_cache_is_bounded_by_bytes_too() -> None:
     store = DocumentStore(cache_bytes=100_000)
     for number in range(CACHE_ENTRIES):
         use(store, description(number, padding=30_000))
-    assert len(store.cache.entries) == 3
+    assert len(store.cache) == 3
 
 
 def test_a_document_larger_than_the_cache_is_served_and_kept_alone() -> None:
     store = DocumentStore(cache_bytes=10_000)
     use(store, description(1))
     use(store, description(2, padding=50_000))
-    assert len(store.cache.entries) == 1
+    assert len(store.cache) == 1

@@ -10,6 +10,7 @@ import orjson
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.paging import slice_page
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import DEFAULT_LIMIT, MAX_LIMIT
 
@@ -37,7 +38,7 @@ class WalkQuery:
 
     def page(self, items: Sequence[Item]) -> Sequence[Item]:
         """Return the items of the requested page."""
-        return items[self.offset : self.offset + self.page_size]
+        return slice_page(items, self.page_size, self.offset).items
 
 
 @dataclass(frozen=True, slots=True)
