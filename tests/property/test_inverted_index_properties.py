@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from commonplace.search.lexical import inverted
 from commonplace.search.lexical.bits import bits_of, numbers_in, those_in
-from commonplace.search.lexical.inverted import InvertedIndex, stems_of
+from commonplace.search.lexical.inverted import InvertedIndex
+from commonplace.search.lexical.words import stems_of
 
 WORDS = st.sampled_from(
     [

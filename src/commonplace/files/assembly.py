@@ -1,13 +1,7 @@
-"""Puts files together on one machine: a database, the search tables, a retriever, and the index
-worker in its own thread.
-"""
+"""Assembly of files on one machine: database, search tables, retriever and index worker."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,17 +13,20 @@ from commonplace.files.indexing.embedding import (
     EmbeddingWorker,
     WithoutKey,
 )
-from commonplace.files.indexing.indexer import Indexer, IndexerSettings
+from commonplace.files.indexing.indexer import POLL_SECONDS, Indexer, IndexerSettings, Leader
+from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
-from commonplace.files.store.index_store import partition_of
-from commonplace.files.store.protocol import ChunkStore, FileStore, PassageSource, VectorJobStore
+from commonplace.files.store.file_store import SqlFileStore
+from commonplace.files.store.index_store import SqlIndexStore, partition_of
+from commonplace.files.store.protocol import PassageSource, VectorJobStore
 from commonplace.files.store.sqlite import (
     QUERIES,
     sqlite_files,
     sqlite_index,
     sqlite_vector_jobs,
 )
+from commonplace.files.store.vector_jobs import SqlVectorJobs
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
 from commonplace.search.lexical.retriever import LexicalRetriever
@@ -46,14 +43,13 @@ from commonplace.storage.sqlite.database import Database
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"
 DEFER_SECONDS = 5.0  # a server that indexes has begun long before
-SWITCH_SECONDS = 0.0005
-STOP_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """External models as files use them: who embeds with a caller's key, how the key reaches the
-    worker, who ranks the answers.
+    """External models as files use them, with the caller's own key.
+
+    `listener` embeds, `handover` brings keys to the worker, `reranker` ranks results.
     """
 
     listener: KeyedListener | None
@@ -64,13 +60,21 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The assembled domain.
-
-    Whoever owns it runs `indexer.run()` somewhere and stops it before the database closes.
-    """
+    """The assembled domain; its owner runs the indexer and stops it before the database closes."""
 
     service: FilesService
     indexer: Indexer
+
+
+@dataclass(frozen=True, slots=True)
+class FileStores:
+    """The stores of one database, and how to close it."""
+
+    files: SqlFileStore
+    index: SqlIndexStore
+    external_vectors: SqlVectorJobs | None
+    local_vectors: SqlVectorJobs | None
+    close: Callable[[], None]
 
 
 def build_files(
@@ -85,90 +89,100 @@ def build_files(
     rates: SharedRates | None = None,
     server: SignalFile | None = None,
 ) -> Files:
-    """Files in an open database.
+    """Build files in an open SQLite database.
 
-    `postings` may be shared with other domains of that database; `retriever` and `listener` put a
-    fused engine in the place of lexical search, `external` adds models elsewhere. One process per
-    data folder indexes: the one that holds `index.lock`. With `server`, a server of the folder is
-    asked to index, and this process does it only if none answers.
+    `postings` may be shared with other domains of that database; `retriever` and `listener` replace
+    lexical search by the hybrid engine, `external` adds external models. One process per data
+    folder indexes: the one that holds `index.lock`. With `server`, a server of the folder is asked
+    to index, and this process does it only if none answers.
     """
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
-    outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
-    vectors = (
-        sqlite_vector_jobs(database)
-        if external is not None and external.listener is not None
-        else None
-    )
-    local_vectors = sqlite_vector_jobs(database, local=True) if listener is not None else None
-    index = sqlite_index(
-        database,
-        postings,
-        outbox,
-        vectors=[queue for queue in (vectors, local_vectors) if queue is not None],
-    )
-    files = sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
-    work = IndexerSettings(
-        settings.index.workers, settings.index.batch_size, settings.delete_retention_days
-    )
-    embedding = embedding_worker(vectors, index, external, settings)
-    local = local_worker(local_vectors, index, listener, settings)
-    workers = [worker for worker in (local, embedding) if worker is not None]
-    leader = (
-        LeaderLock(data / LOCK_FILE)
-        if server is None
-        else DeferredLeaderLock(data / LOCK_FILE, DEFER_SECONDS)
-    )
-    indexer = Indexer(index, files, leader, work, workers)
-    files.queued = indexer.wake if server is None else _waking(indexer, server)
-
-    retriever = retriever or LexicalRetriever(postings)
-    return assembled(
-        files,
-        index,
-        indexer,
-        retriever,
+    stores = _sqlite_stores(database, postings, settings, listener, external)
+    lock = data / LOCK_FILE
+    return assemble(
+        stores,
+        LeaderLock(lock) if server is None else DeferredLeaderLock(lock, DEFER_SECONDS),
         settings,
-        database.close,
-        vectors,
-        external,
-        embedding,
-        rates,
+        retriever or LexicalRetriever(postings),
+        listener=listener,
+        external=external,
+        rates=rates,
+        notify=(lambda: None) if server is None else server.send,
     )
 
 
-def _waking(indexer: Indexer, server: SignalFile) -> Callable[[], None]:
+def _sqlite_stores(
+    database: Database,
+    postings: SqlitePostings,
+    settings: FilesSettings,
+    listener: PassageListener | None,
+    external: External | None,
+) -> FileStores:
+    outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
+    external_vectors = sqlite_vector_jobs(database) if uses_external_vectors(external) else None
+    local_vectors = sqlite_vector_jobs(database, local=True) if listener is not None else None
+    vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
+    return FileStores(
+        sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000),
+        sqlite_index(database, postings, outbox, vectors=vectors),
+        external_vectors,
+        local_vectors,
+        database.close,
+    )
+
+
+def uses_external_vectors(external: External | None) -> bool:
+    return external is not None and external.listener is not None
+
+
+def assemble(
+    stores: FileStores,
+    leader: Leader,
+    settings: FilesSettings,
+    retriever: Retriever,
+    *,
+    listener: PassageListener | None,
+    external: External | None,
+    rates: SharedRates | None,
+    notify: Callable[[], None],
+    poll_seconds: float = POLL_SECONDS,
+) -> Files:
+    """Build the service and its index worker over the stores of either database.
+
+    `notify` tells other processes that index work was queued.
+    """
+    embedding = embedding_worker(stores.external_vectors, stores.index, external, settings)
+    local = local_worker(stores.local_vectors, stores.index, listener, settings)
+    work = IndexerSettings(
+        settings.index.workers,
+        settings.index.batch_size,
+        settings.delete_retention_days,
+        poll_seconds,
+    )
+    workers = [worker for worker in (local, embedding) if worker is not None]
+    indexer = Indexer(stores.index, stores.files, leader, work, workers)
+
     def queued() -> None:
         indexer.wake()
-        server.send()
-
-    return queued
-
-
-def assembled(
-    files: FileStore,
-    index: ChunkStore,
-    indexer: Indexer,
-    retriever: Retriever,
-    settings: FilesSettings,
-    close_database: Callable[[], None],
-    vectors: VectorJobStore | None,
-    external: External | None,
-    embedding: EmbeddingWorker | None,
-    rates: SharedRates | None,
-) -> Files:
-    """The service over stores of either database, and how it ends."""
+        notify()
 
     def close() -> None:
         indexer.stop()
-        close_database()
+        stores.close()
 
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
-    deposit = key_deposit(vectors, external, embedding)
-    reranker = external.reranker if external is not None else None
-    return Files(
-        FilesService(files, index, retriever, settings, rate, close, deposit, reranker), indexer
+    stores.files.queued = queued
+    service = FilesService(
+        stores.files,
+        stores.index,
+        retriever,
+        settings,
+        RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates),
+        close,
+        key_deposit(stores.external_vectors, external, embedding),
+        external.reranker if external is not None else None,
     )
+    return Files(service, indexer)
 
 
 def embedding_worker(
@@ -177,7 +191,7 @@ def embedding_worker(
     external: External | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker | None:
-    """What makes vectors with an external model; None where there is none."""
+    """Return the worker that embeds with an external model; None if there is no model."""
     if jobs is None or external is None or external.listener is None or external.handover is None:
         return None
     return _worker(jobs, passages, external.listener, external.handover, settings)
@@ -189,7 +203,7 @@ def local_worker(
     listener: PassageListener | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker | None:
-    """What makes vectors with the model on this machine; None where there is none."""
+    """Return the worker that embeds with the local model; None if there is no model."""
     return (
         None
         if jobs is None or listener is None
@@ -204,7 +218,7 @@ def _worker(
     handover: CredentialHandover | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker:
-    """A local model embeds one file at a time: it is the processor that bounds it, not waiting."""
+    """Return a worker; a local model embeds one file at a time, as the processor bounds it."""
     index = settings.index
     return EmbeddingWorker(
         jobs,
@@ -222,9 +236,9 @@ def _worker(
 def key_deposit(
     jobs: VectorJobStore | None, external: External | None, embedding: EmbeddingWorker | None
 ) -> KeyDeposit | None:
-    """What callers leave their keys with, sealed; None where nobody needs them.
+    """Return where callers deposit their sealed keys; None if no model needs them.
 
-    Without a worker here, others find the work.
+    Without a worker in this process, others find the work.
     """
     if jobs is None or external is None or external.handover is None:
         return None
@@ -234,7 +248,7 @@ def key_deposit(
 
 
 def database_path(settings: Settings) -> Path:
-    """The SQLite file of the configuration."""
+    """Return the SQLite file of the configuration; INVALID_CONFIG if it is another database."""
     url = settings.database_url
     if not url.startswith(SQLITE_SCHEME):
         raise CommonplaceError(
@@ -260,9 +274,9 @@ def from_settings(
     rates: SharedRates | None = None,
     beside_server: bool = False,
 ) -> FilesService:
-    """Files as the configuration says, the index worker running; `close` ends both.
+    """Build files as configured and start the index worker; `close` ends both.
 
-    `beside_server`: a server is to index.
+    `beside_server`: leave indexing to a running server.
     """
     database = database or Database(database_path(settings))
     server = index_request(settings.data) if beside_server else None
@@ -287,39 +301,3 @@ def from_settings(
 
     files.service.on_close = close
     return files.service
-
-
-class IndexerThread:
-    """Runs an indexer on an event loop of its own, so that indexing neither waits for calls nor
-    delays them.
-    """
-
-    def __init__(self, indexer: Indexer) -> None:
-        self._indexer = indexer
-        self._thread = threading.Thread(target=self._run, name="files-index", daemon=True)
-        self._cancel: Callable[[], object] = lambda: None
-
-    def _run(self) -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            asyncio.run(self._work())
-
-    async def _work(self) -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
-        await self._indexer.run()
-
-    def start(self) -> None:
-        # Analysing text holds the interpreter's lock; at the default of 5 ms every call beside it
-        # would wait that long, several times.
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Finish the batch in hand if it is soon done; else leave its jobs to the next leader."""
-        self._indexer.stop()
-        self._thread.join(STOP_SECONDS)
-        if self._thread.is_alive():
-            with contextlib.suppress(RuntimeError):  # it ended this very moment
-                self._cancel()
-            self._thread.join()

@@ -1,6 +1,4 @@
-"""Puts files together on PostgreSQL: the same service and indexer as on one machine, with as
-many workers as there are processes.
-"""
+"""Assembly of files on PostgreSQL: the same service, and a worker in every process."""
 
 from __future__ import annotations
 
@@ -9,12 +7,11 @@ from collections.abc import Callable
 from commonplace.files.assembly import (
     External,
     Files,
-    IndexerThread,
-    assembled,
-    embedding_worker,
-    local_worker,
+    FileStores,
+    assemble,
+    uses_external_vectors,
 )
-from commonplace.files.indexing.indexer import Indexer, IndexerSettings
+from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.service import FilesService
 from commonplace.files.store.postgres import QUERIES, postgres_files, postgres_vector_jobs
 from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index
@@ -29,13 +26,11 @@ from commonplace.storage.postgres.notifications import NotificationChannel
 from commonplace.storage.shared_rates import SharedRates
 
 CHANNEL = "commonplace_files"
-POLL_SECONDS = (
-    1.0  # rings wake a worker at once; looking finds what retries and what a dead worker left
-)
+POLL_SECONDS = 1.0  # notifications wake a worker; polling finds retries and orphaned jobs
 
 
-class Everybody:
-    """Every process works: jobs are claimed one by one, so nobody needs to lead."""
+class NoLeader:
+    """`Leader` where every process works: jobs are claimed one by one, so nobody leads."""
 
     def try_acquire(self) -> bool:
         return True
@@ -47,7 +42,7 @@ class Everybody:
 def lexical_store(
     database: PostgresDatabase, settings: FilesSettings, postings: PostgresPostings
 ) -> LexicalStore:
-    """Where the words of the configured mode are."""
+    """Return the store of the configured lexical mode."""
     return PostgresWords(database) if settings.search.lexical == "tsvector" else postings
 
 
@@ -60,62 +55,50 @@ def build_postgres_files(
     listener: PassageListener | None = None,
     external: External | None = None,
     rates: SharedRates | None = None,
-    ring: Callable[[], None] = lambda: None,
+    notify: Callable[[], None] = lambda: None,
 ) -> Files:
-    """Files in an open database whose schema is there (`commonplace migrate`).
+    """Build files in an open database whose schema exists (`commonplace migrate`).
 
-    Whoever owns it runs `indexer.run()` or leaves the work to other processes, which `ring` wakes.
+    Its owner runs `indexer.run()`, or leaves the work to other processes, which `notify` wakes.
     """
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
-    outbox = Outbox(
-        QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS
-    )
-    vectors = (
-        postgres_vector_jobs(database)
-        if external is not None and external.listener is not None
-        else None
-    )
-    local_vectors = postgres_vector_jobs(database, local=True) if listener is not None else None
-    queues = [queue for queue in (vectors, local_vectors) if queue is not None]
-    index = postgres_index(
-        database, postings, outbox, vectors=queues, lexical=settings.search.lexical
-    )
-    files = postgres_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
-    work = IndexerSettings(
-        settings.index.workers,
-        settings.index.batch_size,
-        settings.delete_retention_days,
-        POLL_SECONDS,
-    )
-    embedding = embedding_worker(vectors, index, external, settings)
-    local = local_worker(local_vectors, index, listener, settings)
-    indexer = Indexer(
-        index,
-        files,
-        Everybody(),
-        work,
-        [worker for worker in (local, embedding) if worker is not None],
-    )
-
-    def queued() -> None:
-        indexer.wake()
-        ring()
-
-    files.queued = queued
-
-    retriever = retriever or LexicalRetriever(lexical_store(database, settings, postings))
-    return assembled(
-        files,
-        index,
-        indexer,
-        retriever,
+    return assemble(
+        _postgres_stores(database, postings, settings, listener, external),
+        NoLeader(),
         settings,
+        retriever or LexicalRetriever(lexical_store(database, settings, postings)),
+        listener=listener,
+        external=external,
+        rates=rates,
+        notify=notify,
+        poll_seconds=POLL_SECONDS,
+    )
+
+
+def _postgres_stores(
+    database: PostgresDatabase,
+    postings: PostgresPostings,
+    settings: FilesSettings,
+    listener: PassageListener | None,
+    external: External | None,
+) -> FileStores:
+    retry = settings.index.retry_max, settings.index.retry_backoff_ms / 1000
+    external_vectors = postgres_vector_jobs(database) if uses_external_vectors(external) else None
+    local_vectors = postgres_vector_jobs(database, local=True) if listener is not None else None
+    vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
+    return FileStores(
+        postgres_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000),
+        postgres_index(
+            database,
+            postings,
+            Outbox(QUERIES, *retry, LEASE_SECONDS),
+            vectors=vectors,
+            lexical=settings.search.lexical,
+        ),
+        external_vectors,
+        local_vectors,
         database.close,
-        vectors,
-        external,
-        embedding,
-        rates,
     )
 
 
@@ -129,13 +112,13 @@ def run_postgres_files(
     external: External | None = None,
     rates: SharedRates | None = None,
 ) -> FilesService:
-    """The same with its worker running, woken by what other processes queue; `close` ends it.
+    """Build files and start a worker that other processes can wake; `close` ends it.
 
-    With no workers in the settings this process only rings for the others.
+    With no workers in the settings this process only notifies the others.
     """
-    files: Files  # which the bell wakes, and which rings it
-    heard = (lambda: files.indexer.wake()) if settings.index.workers else None
-    bell = NotificationChannel(database, CHANNEL, heard)
+    files: Files  # built below: the channel wakes it, and it notifies the channel
+    on_notify = (lambda: files.indexer.wake()) if settings.index.workers else None
+    channel = NotificationChannel(database, CHANNEL, on_notify)
     files = build_postgres_files(
         database,
         settings,
@@ -144,17 +127,17 @@ def run_postgres_files(
         listener=listener,
         external=external,
         rates=rates,
-        ring=bell.notify,
+        notify=channel.notify,
     )
     thread = IndexerThread(files.indexer)
-    bell.start()
+    channel.start()
     thread.start()
 
     def close() -> None:
         if external is not None:
             external.close()  # first: a worker may be waiting for a model
         thread.stop()
-        bell.stop()
+        channel.stop()
 
     files.service.on_close = close
     return files.service

@@ -1,9 +1,9 @@
-"""Puts the search engine together from settings: the installed model if there is one, vectors
-below the data folder, the retriever.
+"""Assembly of the search engine from settings: the installed model, its vectors, the retriever.
 
-meaning = open_semantic_search(settings.data, settings.mcp.files.search.embedding,
-models=settings.models_directory) retriever = hybrid_retriever(postings, meaning, settings.mcp.files.search)
-# build_files(retriever=..., listener=meaning.listener) meaning.close()
+semantic = open_semantic_search(settings.data, settings.mcp.files.search.embedding)
+retriever = hybrid_retriever(postings, semantic, settings.mcp.files.search)
+files = build_files(database, data, retriever=retriever, listener=semantic.listener)
+semantic.close()
 """
 
 from __future__ import annotations

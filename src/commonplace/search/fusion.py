@@ -23,8 +23,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.search.model import LexicalMatch, LexicalResult, SearchHit
 
 if TYPE_CHECKING:
@@ -175,28 +176,41 @@ def fuse(
         judged = calibrated(semantic + words, parameters, unread=unread, prior=prior)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = (
-            _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
-            if explained
-            else {}
-        )
-        if explained and cosine is not None and key in agreed:
-            explain["consensus"] = round(agreed[key] - cosine, 4)
-        if explained and cosine is not None and legibility < 1:
-            explain["legibility"] = round(legibility, 4)
-        shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
-        hits.append(
-            SearchHit(
-                key=key,
-                score=round(score, 6),
-                lexical=None if side is None else round(side.share, 6),
-                semantic=shown,
-                terms=match.terms if match is not None else (),
-                explain=explain,
-            )
-        )
+        explain: JsonObject = {}
+        if explained:
+            explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
+            _explain_meaning(explain, cosine, agreed.get(key), legibility)
+        hits.append(_hit(key, score, side, cosine, match, explain))
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
+
+
+def _hit(
+    key: str,
+    score: float,
+    side: _Lexical | None,
+    cosine: float | None,
+    match: LexicalMatch | None,
+    explain: JsonObject,
+) -> SearchHit:
+    return SearchHit(
+        key=key,
+        score=round(score, 6),
+        lexical=None if side is None else round(side.share, 6),
+        semantic=None if cosine is None else round(min(1.0, max(0.0, cosine)), 6),
+        terms=match.terms if match is not None else (),
+        explain=explain,
+    )
+
+
+def _explain_meaning(
+    explain: JsonObject, cosine: float | None, agreed: float | None, legibility: float
+) -> None:
+    """Add what the leaders and the legibility of the query changed."""
+    if cosine is not None and agreed is not None:
+        explain["consensus"] = round(agreed - cosine, 4)
+    if cosine is not None and legibility < 1:
+        explain["legibility"] = round(legibility, 4)
 
 
 def _agreed(
@@ -259,9 +273,9 @@ def _explain(
     idf: Mapping[str, float],
     fixed: Weights | None,
     measure: str,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Why a hit stands where it stands, in numbers a person can add up."""
-    explain: dict[str, Any] = {
+    explain: JsonObject = {
         "fusion": "judged per query"
         if fixed is None
         else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"

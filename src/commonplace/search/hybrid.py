@@ -31,7 +31,7 @@ NOT_EMBEDDED = "nothing has been embedded here yet"
 
 
 class LexicalQuery(Protocol):
-    """One query against the words of a collection. Both methods may raise SearchUnavailableError."""
+    """One query against the words of a collection. Both may raise SearchUnavailableError."""
 
     async def find(self) -> LexicalResult:
         """Return the best candidates."""

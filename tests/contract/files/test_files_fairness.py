@@ -12,7 +12,7 @@ from typing import Any
 
 from files_box import Box, MakeBox, Words
 
-from commonplace.files.assembly import IndexerThread
+from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
 from commonplace.files.store.postgres_index import LEASE_SECONDS
 from commonplace.files.store.postgres_sides import PostgresLocalSide

@@ -328,7 +328,7 @@ class SqlIndexStore:
             )
 
     def _move(self, connection: SqlConnection, job: Job, chunks: Sequence[IndexedChunk]) -> None:
-        """Move chunks in two passes, because positions are unique: out of the way, then in place."""
+        """Move chunks in two passes, as positions are unique: out of the way, then in place."""
         now = self._now()
         for sign in (-1, 1) if chunks else ():
             rows = [

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 from commonplace.search.lexical.bits import bits_of, numbers_in, those_in
 from commonplace.search.lexical.bm25 import WHOLE_TEXTS, idf
-from commonplace.search.lexical.text import analyze, is_stop_word
+from commonplace.search.lexical.text import analyze
+from commonplace.search.lexical.words import RUN, count_words, is_literal, stems_of, trigrams
 
 PIVOT_WORDS = 170.0
-TITLE_WEIGHT = 4
 MOST_COUNTED = 255  # occurrences of a word in one text; a byte
 PHRASE_BONUS = 0.5  # of the best score, for texts that hold the query word for word
 RERANKED = 24  # how many leaders are looked at for the phrase
@@ -35,12 +35,6 @@ KEPT_NEEDLES = 64
 WALKED_AT_ONCE = 64  # names
 FEW = 256  # stems with fewer postings are put together anew for each query
 
-_RUN = re.compile(r"\w+")
-_LITERAL = re.compile(
-    r"[^\w\s]"
-)  # C++, .NET, a path, a version: the characters between the words say more than the words
-_ENDINGS = ".,;:!? "
-_BETWEEN = {code: " " for code in range(128) if not _RUN.match(chr(code))}
 Scored = list[tuple[float, str]]  # (-score, name), ascending
 
 
@@ -109,7 +103,7 @@ class InvertedIndex:
     def put(self, name: str, title: str, body: str) -> None:
         """Add a text under a new name."""
         slot = self._free.pop() if self._free else len(self._names)
-        titled, counts = _count(title, body)
+        titled, counts = count_words(title, body)
         norm = WHOLE_TEXTS.norm(counts.total(), PIVOT_WORDS)
         if slot == len(self._names):
             self._names.append(name)
@@ -148,7 +142,7 @@ class InvertedIndex:
     def drop(self, name: str, title: str, body: str) -> None:
         """Take out a text that was put with the same title and body."""
         slot = self._slots.pop(name)
-        titled, counts = _count(title, body)
+        titled, counts = count_words(title, body)
         for ranked in self._ranked.values():
             impact = ranked.impacts.pop(slot, None)
             if impact is not None:
@@ -179,7 +173,7 @@ class InvertedIndex:
     def _learn(self, word: str) -> None:
         for stem in analyze(word):
             self._stems.setdefault(stem, set()).add(word)
-        for gram in _trigrams(word.lower()):
+        for gram in trigrams(word.lower()):
             self._grams.setdefault(gram, set()).add(word)
 
     def _forget(self, word: str) -> None:
@@ -187,7 +181,7 @@ class InvertedIndex:
             _discard(self._stems, stem, word)
             if stem not in self._stems and (ranked := self._ranked.pop(stem, None)) is not None:
                 self._kept -= len(ranked.order)
-        for gram in _trigrams(word.lower()):
+        for gram in trigrams(word.lower()):
             _discard(self._grams, gram, word)
 
     # Reading
@@ -200,7 +194,7 @@ class InvertedIndex:
         are the best.
         """
         needle = query.strip().lower()
-        literal = _is_literal(needle)
+        literal = is_literal(needle)
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         weights = self._weights(known)
@@ -266,12 +260,12 @@ class InvertedIndex:
             if len(self._recent) >= KEPT_NEEDLES:
                 self._recent.pop(next(iter(self._recent)))
             recent = self._recent[needle] = bits_of(
-                self._look_for(needle, 0 if _is_literal(needle) else known)
+                self._look_for(needle, 0 if is_literal(needle) else known)
             )
         return recent
 
     def _look_for(self, needle: str, known: int) -> set[int]:
-        runs = list(_RUN.finditer(needle))
+        runs = list(RUN.finditer(needle))
         if len(runs) == 1 and len(runs[0].group()) == len(needle):
             return self._union(self._words_with(needle))
         if not runs or any(
@@ -305,7 +299,7 @@ class InvertedIndex:
 
     def _in_titles(self, needle: str) -> set[int]:
         """Roughly the texts whose title holds the needle; only used to order equals."""
-        runs = _RUN.findall(needle)
+        runs = RUN.findall(needle)
         if not runs or len(runs[0]) < 3:
             return set()
         found: set[int] = set()
@@ -320,7 +314,7 @@ class InvertedIndex:
         if len(piece) < 3:
             return [word for word in self._words if piece in word.lower()]
         fewest: set[str] | None = None
-        for gram in _trigrams(piece):
+        for gram in trigrams(piece):
             words = self._grams.get(gram)
             if words is None:
                 return ()
@@ -457,41 +451,11 @@ class InvertedIndex:
         return chosen[:limit]
 
 
-def _is_literal(needle: str) -> bool:
-    return _LITERAL.search(needle.rstrip(_ENDINGS)) is not None
-
-
-def stems_of(query: str) -> list[str]:
-    """The distinct stems of a query, word by word as texts are indexed; stop words only where
-    there is nothing else.
-    """
-    stems = list(dict.fromkeys(stem for word in _RUN.findall(query) for stem in analyze(word)))
-    return [stem for stem in stems if not is_stop_word(stem)] or stems
-
-
 def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> int:
     """Texts that hold at least three fifths of a query's words, and two of them anyway."""
     needed = max(2, math.ceil(0.6 * words))
     held = Counter(slot for impacts in weights for slot in impacts)
     return bits_of([slot for slot, times in held.items() if times >= needed])
-
-
-def _count(title: str, body: str) -> tuple[set[str], Counter[str]]:
-    """Words of the title, and how often each word occurs; one of the title counts as several."""
-    counts = Counter(_runs(body))
-    titled = _runs(title)
-    for word in titled:
-        counts[word] += TITLE_WEIGHT
-    return set(titled), counts
-
-
-def _runs(text: str) -> list[str]:
-    """The same as the pattern finds; twice as fast for the commonest texts."""
-    return text.translate(_BETWEEN).split() if text.isascii() else _RUN.findall(text)
-
-
-def _trigrams(word: str) -> set[str]:
-    return {word[at : at + 3] for at in range(len(word) - 2)}
 
 
 def _discard(holders: dict[str, set[str]], key: str, word: str) -> None:

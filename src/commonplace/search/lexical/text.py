@@ -37,8 +37,8 @@ _OTHER_PARTS = re.compile(r"\d+|[^\d\s_-]+")
 # Scripts written without spaces are indexed by pairs of characters; Korean too, whose words carry
 # their particles with them.
 _UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
-    r"\U00020000-\U0003ffff]+"
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    r"\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _ACCENTS = re.compile(
@@ -67,11 +67,13 @@ def _set(words: str) -> frozenset[str]:
 
 _ENGLISH_STOP = _set(
     """
-    a about after again all also am an and any are aren as at be because been before being both but by can cannot could couldn did
-    didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he her here hers him his
-    how i if in into is isn it its itself just let ll may me might more most must my no nor not of off on once only or other our ours
-    out over own re s same shall she should shouldn so some such t than that the their theirs them then there these they this those
-    through to too under until up us ve very was wasn we were weren what when where which while who whom why will with won would
+    a about after again all also am an and any are aren as at be because been before being both
+    but by can cannot could couldn did didn do does doesn doing don down during each few for
+    from further had hadn has hasn have haven having he her here hers him his how i if in into
+    is isn it its itself just let ll may me might more most must my no nor not of off on once
+    only or other our ours out over own re s same shall she should shouldn so some such t than
+    that the their theirs them then there these they this those through to too under until up us
+    ve very was wasn we were weren what when where which while who whom why will with won would
     wouldn you your yours
     """
 )
@@ -79,26 +81,29 @@ _ENGLISH_STOP = _set(
 # pour, son, sur, tout).
 _FRENCH_STOP = _set(
     """
-    afin alors apres aucun aucune aussi autre autres aux avaient avais avait avant avec avez avoir avons ayant bien c ce ceci cela
-    celle celles celui ces cet cette ceux chaque chez comme comment d dans de depuis des donc dont du elle elles en encore entre est
-    et etaient etait etant ete etes etre eux faire fait faut il ils j je jusqu l la laquelle le lequel les lesquels leur leurs lors
-    lorsque lui m ma mais meme mes moi mon n ne ni nos notre nous on ont ou par parce pas pendant peu peut peuvent pourquoi puis qu
-    quand que quel quelle quelles quels quelque quelques qui quoi sa sans se ses si soit sommes sont sous suis ta te tes toi ton tous
-    toute toutes tres tu un une vers vos votre vous y
+    afin alors apres aucun aucune aussi autre autres aux avaient avais avait avant avec avez
+    avoir avons ayant bien c ce ceci cela celle celles celui ces cet cette ceux chaque chez
+    comme comment d dans de depuis des donc dont du elle elles en encore entre est et etaient
+    etait etant ete etes etre eux faire fait faut il ils j je jusqu l la laquelle le lequel les
+    lesquels leur leurs lors lorsque lui m ma mais meme mes moi mon n ne ni nos notre nous on
+    ont ou par parce pas pendant peu peut peuvent pourquoi puis qu quand que quel quelle quelles
+    quels quelque quelques qui quoi sa sans se ses si soit sommes sont sous suis ta te tes toi
+    ton tous toute toutes tres tu un une vers vos votre vous y
     """
 )
 _STOP = _ENGLISH_STOP | _FRENCH_STOP
 # What tells the two languages apart; unlike the stop list, before accents are folded.
 _FRENCH_SIGNS = _set(
     """
-    au aux avec ce ces cette comment dans de des du elle en est et il je la le les leur mais ne nous ou où par pas pour pourquoi quand
-    que quel quelle qui se ses sont sur un une vous à été être l d qu
+    au aux avec ce ces cette comment dans de des du elle en est et il je la le les leur mais ne
+    nous ou où par pas pour pourquoi quand que quel quelle qui se ses sont sur un une vous à été
+    être l d qu
     """
 )
 _ENGLISH_SIGNS = _set(
     """
-    and are as be by can do does for from has have how if in is it of that the this to was were what when where which who why will
-    with you
+    and are as be by can do does for from has have how if in is it of that the this to was were
+    what when where which who why will with you
     """
 )
 _FRENCH_LETTERS = re.compile(r"[àâçéèêëîïôùûœ]", re.IGNORECASE)

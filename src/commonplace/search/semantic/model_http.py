@@ -169,7 +169,8 @@ class ModelEndpoint:
             if isinstance(answer, dict):
                 return answer
             attempt += 1
-            pause = ask_again_after or FIRST_PAUSE_SECONDS * 2**attempt * (0.5 + random.random())  # noqa: S311 - jitter
+            jitter = 0.5 + random.random()  # noqa: S311 - not a secret
+            pause = ask_again_after or FIRST_PAUSE_SECONDS * 2**attempt * jitter
             if attempt == ATTEMPTS or time.monotonic() - began + pause > self._timeout_seconds:
                 raise ModelUnavailableError(answer)
             await asyncio.sleep(pause)
@@ -230,7 +231,11 @@ class ModelEndpoint:
             )
             # The time limit of the whole call ends a hanging attempt; a redirect could carry the
             # key elsewhere.
-            self._client = httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113
+            self._client = httpx.AsyncClient(
+                timeout=None,  # noqa: S113
+                limits=limits,
+                follow_redirects=False,
+            )
         return self._client
 
 
