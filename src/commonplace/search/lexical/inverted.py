@@ -1,10 +1,9 @@
-"""An inverted index in memory: BM25 over stems, and an exact answer to "which texts contain
-these characters".
+"""An inverted index in memory: BM25 over stems, and exact substring search.
 
-Everything hangs on the vocabulary, which grows far slower than the texts: a word is stemmed once,
-its trigrams are kept once, and a text only adds its words to their postings. A stem's postings are
-those of its words; a piece of text is looked for among the words that contain it. What a query
-finds is a number with one bit for each text, so that large sets meet in microseconds.
+The vocabulary grows far slower than the texts: a word is stemmed once, its trigrams are stored
+once, and a text only adds its words to their postings. The postings of a stem are those of its
+words; a substring is looked up among the words that contain it. The result of a query is an integer
+with one bit per text, so that large sets intersect in microseconds.
 
 Ranking uses a fixed pivot length instead of the running average, so that a score never depends on
 the order of writes.
@@ -33,13 +32,13 @@ RERANKED = 24  # how many leaders are looked at for the phrase
 KEPT_POSTINGS = 400_000  # of frequent stems, ready for ranking; about 40 MB
 KEPT_NEEDLES = 64
 WALKED_AT_ONCE = 64  # names
-FEW = 256  # stems with fewer postings are put together anew for each query
+RANKED_FROM = 256  # stems with fewer postings are ranked anew for each query
 
 Scored = list[tuple[float, str]]  # (-score, name), ascending
 
 
 class _Vocabulary(dict[str, "array[int]"]):
-    """A word's slots in order; a word that is asked for as a text's is learnt."""
+    """The slots of each word, in order; an unknown word is added when it is looked up."""
 
     def __init__(self, learn: Callable[[str], None]) -> None:
         super().__init__()
@@ -53,7 +52,7 @@ class _Vocabulary(dict[str, "array[int]"]):
 
 @dataclass(slots=True)
 class _Ranked:
-    """A frequent stem's texts by impact; writes keep it true."""
+    """The texts of a frequent stem by impact; kept up to date by writes."""
 
     order: list[tuple[float, str, int]]  # (-impact, name, slot), ascending
     impacts: dict[int, float]
@@ -62,38 +61,36 @@ class _Ranked:
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """How many texts match, and the best of them in order."""
+    """How many texts match, and the names of the best ones in order."""
 
     count: int
     names: list[str]
-    relaxed: bool = False  # no text holds every word of the query: these hold most
+    relaxed: bool = False  # no text has every word of the query; these have most
 
 
 class InvertedIndex:
-    """Texts by name, each a title and a body.
+    """Texts by name, each with a title and a body.
 
-    `text_of` gives back the lower-cased text of a name, for phrases that cross words.
+    `text_of` returns the lower-cased text of a name, for phrases that cross words.
     """
 
-    def __init__(self, text_of: Callable[[str], str]) -> None:
+    def __init__(self, text_of: Callable[[str], str], ranked_from: int = RANKED_FROM) -> None:
         self._text_of = text_of
+        self._ranked_from = ranked_from
         self._names: list[str | None] = []
         self._norms = array("f")
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._ordered: list[str] = []
         self._words = _Vocabulary(self._learn)
-        self._repeats: dict[
-            str, array[int]
-        ] = {}  # word -> (slot, occurrences) in one number, where it occurs more than once
+        # word -> slot << 8 | occurrences, where it occurs more than once
+        self._repeats: dict[str, array[int]] = {}
         self._title_words: dict[str, array[int]] = {}
         self._stems: dict[str, set[str]] = {}  # stem -> words of the vocabulary
         self._grams: dict[str, set[str]] = {}  # trigram of the lower-cased word -> words
         self._ranked: dict[str, _Ranked] = {}
         self._kept = 0
-        self._recent: dict[
-            str, int
-        ] = {}  # the texts of needles asked for lately; writes keep them true
+        self._recent: dict[str, int] = {}  # texts of recent needles, kept up to date by writes
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -113,7 +110,7 @@ class InvertedIndex:
             self._norms[slot] = norm
         self._slots[name] = slot
         insort(self._ordered, name)
-        if slot == len(self._names) - 1:  # the hottest line of a first index
+        if slot == len(self._names) - 1:  # the hot path of a first index
             for slots in map(self._words.__getitem__, counts):
                 slots.append(slot)
         else:
@@ -140,7 +137,7 @@ class InvertedIndex:
                     self._recent[needle] = found | 1 << slot
 
     def drop(self, name: str, title: str, body: str) -> None:
-        """Take out a text that was put with the same title and body."""
+        """Remove a text that was put with the same title and body."""
         slot = self._slots.pop(name)
         titled, counts = count_words(title, body)
         for ranked in self._ranked.values():
@@ -187,11 +184,10 @@ class InvertedIndex:
     # Reading
 
     def search(self, query: str, limit: int) -> TextMatches:
-        """Texts that contain the query, or all of its words in any form; failing both, those
-        with most of its words.
+        """Find texts with the query or all of its words in any form, else with most of them.
 
-        Best first; where the query has signs beside its words, those that contain it to the letter
-        are the best.
+        Best first. If the query has signs beside its words, texts with the literal query come
+        first.
         """
         needle = query.strip().lower()
         literal = is_literal(needle)
@@ -223,9 +219,7 @@ class InvertedIndex:
         needle: str,
         limit: int,
     ) -> list[str]:
-        """The best of some texts: by score where they hold all the words, else those with the
-        needle in the title first.
-        """
+        """Return the best texts: by score if they have all words, else title matches first."""
         if texts & whole:
             leaders = self._best(stems, weights, texts, max(limit, RERANKED))
             return (
@@ -238,7 +232,7 @@ class InvertedIndex:
         return names + self._in_order(texts & ~titled, limit - len(names))
 
     def matching(self, query: str) -> set[str]:
-        """Names of every text that `search` would count, strictly: no relaxing."""
+        """Return the names of every text that `search` would count without relaxing."""
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         whole = (
@@ -248,10 +242,9 @@ class InvertedIndex:
         return {name for slot in numbers_in(found) if (name := self._names[slot]) is not None}
 
     def containing(self, needle: str, known: int = 0) -> int:
-        """The texts that contain the lower-cased needle.
+        """Return the texts that contain the lower-cased needle.
 
-        Those in `known` hold all its words already and count unchecked, unless the needle is more
-        than its words.
+        Texts in `known` have all its words and count unchecked, unless the needle has signs.
         """
         if not needle:
             return 0
@@ -268,9 +261,8 @@ class InvertedIndex:
         runs = list(RUN.finditer(needle))
         if len(runs) == 1 and len(runs[0].group()) == len(needle):
             return self._union(self._words_with(needle))
-        if not runs or any(
-            map(unicodedata.combining, needle)
-        ):  # lower-casing can split a letter into one that is no word character
+        # lower-casing can split a letter into a part that is not a word character
+        if not runs or any(map(unicodedata.combining, needle)):
             candidates = set(self._slots.values())
         else:
             candidates = self._with_run(needle, runs[0])
@@ -283,8 +275,9 @@ class InvertedIndex:
         return {slot for slot in candidates if slot in sure or needle in text_of(names[slot] or "")}
 
     def _with_run(self, needle: str, run: re.Match[str]) -> set[int]:
-        """Slots of texts with a word that this run of the needle can be part of: the whole word
-        unless it stands at an end.
+        """Return slots of texts with a word that this run can be part of.
+
+        A run is a whole word unless it stands at an end of the needle.
         """
         piece = run.group()
         if run.start() == 0:
@@ -298,7 +291,7 @@ class InvertedIndex:
         return self._union(word for word in self._words_with(piece) if word.lower() == piece)
 
     def _in_titles(self, needle: str) -> set[int]:
-        """Roughly the texts whose title holds the needle; only used to order equals."""
+        """Return roughly the texts whose title has the needle; only used to order ties."""
         runs = RUN.findall(needle)
         if not runs or len(runs[0]) < 3:
             return set()
@@ -310,7 +303,7 @@ class InvertedIndex:
         return found
 
     def _words_with(self, piece: str) -> Iterable[str]:
-        """Vocabulary words that contain the lower-cased piece."""
+        """Return the words of the vocabulary that contain the lower-cased piece."""
         if len(piece) < 3:
             return [word for word in self._words if piece in word.lower()]
         fewest: set[str] | None = None
@@ -329,7 +322,7 @@ class InvertedIndex:
         return found
 
     def _weights(self, stems: Sequence[str]) -> list[Mapping[int, float]]:
-        """For each stem, the impact it has in every text that holds it."""
+        """Return, for each stem, its impact in every text that has it."""
         return [self._impacts(stem) for stem in stems]
 
     def _impacts(self, stem: str) -> Mapping[int, float]:
@@ -338,16 +331,16 @@ class InvertedIndex:
             return ranked.impacts
         counts: dict[int, int] = {}
         for word in self._stems[stem]:
-            held = dict.fromkeys(self._words[word], 1)
-            held.update((repeat >> 8, repeat & 0xFF) for repeat in self._repeats.get(word, ()))
+            in_word = dict.fromkeys(self._words[word], 1)
+            in_word.update((repeat >> 8, repeat & 0xFF) for repeat in self._repeats.get(word, ()))
             if counts:
-                for slot, count in held.items():
+                for slot, count in in_word.items():
                     counts[slot] = counts.get(slot, 0) + count
             else:
-                counts = held
+                counts = in_word
         impact, norms = WHOLE_TEXTS.impact, self._norms
         impacts = {slot: impact(count, norms[slot]) for slot, count in counts.items()}
-        if len(impacts) >= FEW:
+        if len(impacts) >= self._ranked_from:
             self._keep(stem, impacts)
         return impacts
 
@@ -361,7 +354,7 @@ class InvertedIndex:
         self._kept += len(impacts)
 
     def _in_all(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]]) -> int:
-        """The texts that hold all of the stems; there must be one."""
+        """Return the texts that have all stems; there must be at least one stem."""
         found = -1
         for stem, impacts in zip(stems, weights, strict=True):
             ranked = self._ranked.get(stem)
@@ -371,7 +364,7 @@ class InvertedIndex:
     def _best(
         self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: int, limit: int
     ) -> Scored:
-        """The best scores among the allowed texts, (-score, name) ascending."""
+        """Return the best scores among the allowed texts, (-score, name) ascending."""
         total = len(self._slots)
         idfs = [idf(total, len(impacts)) for impacts in weights]
         if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
@@ -401,16 +394,16 @@ class InvertedIndex:
         allowed: int,
         limit: int,
     ) -> Scored:
-        """Walk the rankings side by side until nothing unseen can beat the leaders."""
+        """Walk the rankings side by side until no unvisited text can beat the leaders."""
         orders = [self._ranked[stem].order for stem in stems]
-        seen: set[int] = set()
+        visited: set[int] = set()
         leaders: Scored = []
         depth, step = 0, 2 * limit
         longest = max(len(order) for order in orders)
         while depth < longest:
             upto = depth + step
-            fresh = {entry[2] for order in orders for entry in order[depth:upto]} - seen
-            seen |= fresh
+            fresh = {entry[2] for order in orders for entry in order[depth:upto]} - visited
+            visited |= fresh
             leaders = sorted([*leaders, *self._scored(those_in(allowed, fresh), weights, idfs)])[
                 :limit
             ]
@@ -421,12 +414,12 @@ class InvertedIndex:
                     for order, idf in zip(orders, idfs, strict=True)
                     if depth < len(order)
                 )
-                if -leaders[-1][0] >= beyond:  # equals further down come later by name
+                if -leaders[-1][0] >= beyond:  # ties further down come later by name
                     break
         return leaders
 
     def _phrase_first(self, leaders: Scored, needle: str) -> list[str]:
-        """Leaders that hold the query word for word move up by half of the best score."""
+        """Move leaders that contain the whole query up by half of the best score."""
         if not leaders or not needle:
             return [name for _, name in leaders]
         bonus = leaders[0][0] * PHRASE_BONUS
@@ -437,7 +430,7 @@ class InvertedIndex:
         return [name for _, name in head] + [name for _, name in leaders[RERANKED:]]
 
     def _in_order(self, texts: int, limit: int) -> list[str]:
-        """The first names of some texts: a walk where they are many, a sort where they are few."""
+        """Return the first names of some texts: walk if they are many, sort if they are few."""
         if texts.bit_count() * 8 < len(self._ordered):
             return sorted(
                 name for slot in numbers_in(texts) if (name := self._names[slot]) is not None
@@ -452,10 +445,10 @@ class InvertedIndex:
 
 
 def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> int:
-    """Texts that hold at least three fifths of a query's words, and two of them anyway."""
+    """Return texts with at least three fifths of a query's words, and at least two."""
     needed = max(2, math.ceil(0.6 * words))
-    held = Counter(slot for impacts in weights for slot in impacts)
-    return bits_of([slot for slot, times in held.items() if times >= needed])
+    matched = Counter(slot for impacts in weights for slot in impacts)
+    return bits_of([slot for slot, times in matched.items() if times >= needed])
 
 
 def _discard(holders: dict[str, set[str]], key: str, word: str) -> None:

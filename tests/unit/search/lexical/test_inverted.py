@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from commonplace.search.lexical.inverted import FEW, InvertedIndex
+from commonplace.search.lexical.inverted import RANKED_FROM, InvertedIndex
 
 
 def index_of(texts: dict[str, tuple[str, str]]) -> InvertedIndex:
@@ -63,7 +63,7 @@ def test_frequent_words_are_ranked_the_same_with_and_without_the_kept_order() ->
             "",
             "error " * (1 + number % 7) + "handler " * (1 + number % 3) + "filler " * (number % 11),
         )
-        for number in range(3 * FEW)
+        for number in range(3 * RANKED_FROM)
     }
     index = index_of(texts)
     first = index.search("error handler", 1000).names
@@ -97,7 +97,9 @@ def test_a_search_costs_far_less_than_ten_times_as_much_in_ten_times_as_many_tex
 
 
 def test_a_query_with_signs_finds_first_what_holds_it_to_the_letter() -> None:
-    texts = {f"c-{number}": ("C", "Prefer C where C is used.") for number in range(FEW + 50)}
+    texts = {
+        f"c-{number}": ("C", "Prefer C where C is used.") for number in range(RANKED_FROM + 50)
+    }
     texts |= {
         "plus": (
             "Languages",
@@ -112,9 +114,9 @@ def test_a_query_with_signs_finds_first_what_holds_it_to_the_letter() -> None:
     }
     texts |= {f"conf-{number}": ("app conf", "app etc conf d") for number in range(3)}
     index = index_of(texts)
-    assert index.matching("c++") == {"plus", *(f"c-{number}" for number in range(FEW + 50))}
+    assert index.matching("c++") == {"plus", *(f"c-{number}" for number in range(RANKED_FROM + 50))}
     for query, first in (("C++", "plus"), ("etc/app.conf", "file"), ("app.conf.d", "file")):
         assert index.search(query, 5).names[0] == first
     assert index.search("etc/app.con", 5).names == ["file"]
     assert index.search("app conf?", 5).names[0] != "file"
-    assert index.search("C++", 500).count == len(index.search("C++", 500).names) == FEW + 51
+    assert index.search("C++", 500).count == len(index.search("C++", 500).names) == RANKED_FROM + 51
