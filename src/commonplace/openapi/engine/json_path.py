@@ -79,7 +79,8 @@ class _Parser(Parser):
 class _Pattern(FilterFunction):
     """`match` and `search`."""
 
-    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012  the library declares it as a plain list
+    # The library declares a plain list.
+    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012
     return_type = ExpressionType.LOGICAL
 
     def __init__(self, *, whole: bool) -> None:

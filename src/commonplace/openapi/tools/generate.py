@@ -19,6 +19,7 @@ from commonplace.openapi.errors import (
     SPEC_INPUT,
     WRITE_FAILED,
 )
+from commonplace.openapi.results import GenerateResult
 from commonplace.openapi.service import ANSWER_LIMIT_BYTES, OpenApiService
 from commonplace.openapi.tools.delivery import output_scope
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -112,27 +113,7 @@ def generate_tool(service: OpenApiService) -> Tool:
             server=args.server,
             most_bytes=ANSWER_LIMIT_BYTES if args.include_files else None,
         )
-        critical = sum(warning.critical for warning in result.warnings)
-        output: GenerateOutput = {
-            "success": True,
-            "language": args.language,
-            "package_name": args.package_name,
-            "file_count": len(result.files),
-            "files": [
-                _show_file(name, text, args.include_files) for name, text in result.files.items()
-            ],
-            "generated_types": result.type_count,
-            "generated_operations": result.operation_count,
-            "warning_count": len(result.warnings) - critical,
-            "critical_count": critical,
-        }
-        if result.warnings:
-            output["warnings"] = [_show_warning(warning) for warning in result.warnings[:100]]
-        if result.output_dir is not None:
-            output["output_dir"] = result.output_dir
-        if result.removed:
-            output["removed"] = list(result.removed)
-        return output
+        return _show_result(args, result)
 
     return Tool(
         name="oas_generate",
@@ -187,6 +168,30 @@ def _check_arguments(args: GenerateInput) -> None:
             hint="Set client, or language go.",
             details={"field": "server"},
         )
+
+
+def _show_result(args: GenerateInput, result: GenerateResult) -> GenerateOutput:
+    critical = sum(warning.critical for warning in result.warnings)
+    output: GenerateOutput = {
+        "success": True,
+        "language": args.language,
+        "package_name": args.package_name,
+        "file_count": len(result.files),
+        "files": [
+            _show_file(name, text, args.include_files) for name, text in result.files.items()
+        ],
+        "generated_types": result.type_count,
+        "generated_operations": result.operation_count,
+        "warning_count": len(result.warnings) - critical,
+        "critical_count": critical,
+    }
+    if result.warnings:
+        output["warnings"] = [_show_warning(warning) for warning in result.warnings[:100]]
+    if result.output_dir is not None:
+        output["output_dir"] = result.output_dir
+    if result.removed:
+        output["removed"] = list(result.removed)
+    return output
 
 
 def _show_file(name: str, text: str, include: bool) -> GeneratedFileOutput:

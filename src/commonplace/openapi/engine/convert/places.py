@@ -28,7 +28,8 @@ Route = tuple[str, ...]
 # Anything but a reference to a whole component; path items are components only since 3.1, media
 # types since 3.2.
 _INNER = re.compile(
-    rb'"#/(?!(?:components/(?!pathItems/|mediaTypes/)[^/"]+|definitions|parameters|responses)/[^/"]+")'
+    rb'"#/(?!(?:components/(?!pathItems/|mediaTypes/)[^/"]+'
+    rb'|definitions|parameters|responses)/[^/"]+")'
 )
 _ILLEGAL = re.compile(r"[^A-Za-z0-9._-]+")
 _NOISE = frozenset(

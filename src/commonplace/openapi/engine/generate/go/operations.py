@@ -103,63 +103,37 @@ class GoOperations:
     def _request(self, one: GoOperation) -> list[str]:
         operation = one.operation
         scope = NameScope(("parameters", "bodies"))
-        lines = [f"// {one.request} is what {one.method} takes.", f"type {one.request} struct {{"]
-        head = lines[-1]
+        fields: list[tuple[str, str, list[str]]] = []  # name, type and comment
         parameters: list[str] = []
-        rows: list[tuple[str, str]] = []
-
-        def add(identifier: str, spelled: str, doc: list[str]) -> None:
-            nonlocal rows
-            if doc:
-                lines.extend(columns(rows))
-                rows = []
-                if lines[-1] != head:
-                    lines.append("")
-                lines.extend(doc)
-            rows.append((identifier, spelled))
-
         for parameter in operation.parameters:
             wanted = exported(parameter.name)
             identifier = scope.claim(wanted, wanted + exported(parameter.place))
             parameters.append(identifier)
-            spelled = self._parameter_type(parameter)
-            add(
-                identifier,
-                spelled,
-                comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300),
-            )
+            doc = comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300)
+            fields.append((identifier, self._parameter_type(parameter), doc))
         bodies: list[str] = []
         for body in operation.bodies:
             identifier = scope.claim(self._body_field(operation, body))
             bodies.append(identifier)
-            alone = len(operation.bodies) == 1 and operation.body_required
-            spelled = (
-                self.types.field_type(None, body.use, required=True)[0]
-                if alone
-                else self.types.optional(body.use)
-            )
-            add(
-                identifier,
-                spelled,
-                [f"\t// {identifier} is sent as {body.media_types[0]}."]
-                if _plain(body.media_types[0])
-                else [],
-            )
-        lines.extend(columns(rows))
-        lines += ["}", ""] if lines[-1] != head else []
-        if lines[-1] == head:
-            lines[-1:] = [f"type {one.request} struct{{}}", ""]
-        for method, fields in (("parameters", parameters), ("bodies", bodies)):
+            media_type = body.media_types[0]
+            doc = [f"\t// {identifier} is sent as {media_type}."] if _plain(media_type) else []
+            fields.append((identifier, self._body_type(operation, body), doc))
+        lines = [f"// {one.request} is what {one.method} takes."]
+        lines += _struct(one.request, fields)
+        for method, names in (("parameters", parameters), ("bodies", bodies)):
+            pointers = ", ".join("&r." + name for name in names)
             lines += [
                 f"func (r *{one.request}) {method}() []any {{",
-                (
-                    f"\treturn "
-                    f"{'[]any{' + ', '.join('&r.' + name for name in fields) + '}' if fields else 'nil'}"
-                ),
+                f"\treturn {'[]any{' + pointers + '}' if names else 'nil'}",
                 "}",
                 "",
             ]
         return lines
+
+    def _body_type(self, operation: Operation, body: ContentBody) -> str:
+        if len(operation.bodies) == 1 and operation.body_required:
+            return self.types.field_type(None, body.use, required=True)[0]
+        return self.types.optional(body.use)
 
     def _parameter_type(self, parameter: Parameter) -> str:
         if parameter.required:
@@ -237,20 +211,16 @@ class GoOperations:
         if operation.fixed_query:
             cells.append(f"query: {quoted(operation.fixed_query)}")
         if operation.parameters:
-            cells.append(
-                f"parameters: "
-                f"[]parameter{{{', '.join(self._parameter(one, parameter) for parameter in operation.parameters)}}}"
-            )
+            parameters = [self._parameter(one, parameter) for parameter in operation.parameters]
+            cells.append(f"parameters: []parameter{{{', '.join(parameters)}}}")
         if operation.bodies:
             bodies = [self._body(one, index, body) for index, body in enumerate(operation.bodies)]
             cells.append(f"bodies: []body{{{', '.join(bodies)}}}")
         if operation.body_required:
             cells.append("needsBody: true")
         if operation.security:
-            cells.append(
-                f"security: "
-                f"[][]schemeUse{{{', '.join(_requirement(requirement) for requirement in operation.security)}}}"
-            )
+            requirements = [_requirement(requirement) for requirement in operation.security]
+            cells.append(f"security: [][]schemeUse{{{', '.join(requirements)}}}")
         cells.append(f"success: {_success(operation)}")
         return [f"var {one.variable} = &operation{{{', '.join(cells)}}}", ""]
 
@@ -311,44 +281,49 @@ class GoOperations:
             ]
         return lines
 
-    def server_interface(self) -> list[str]:
-        lines = [
-            "// Server is what an implementation of the API provides.",
-            "type Server interface {",
-        ]
-        for index, one in enumerate(self.named):
+    def write_server(self) -> list[str]:
+        """Write the server interface, a stub that implements it, and the handler."""
+        return [*self._server_interface(), *self._server_stub(), *self._handler()]
+
+    def _server_interface(self) -> list[str]:
+        lines = ["// Server is what an implementation of the API provides."]
+        if not self.named:
+            return [*lines, "type Server interface{}", ""]
+        lines.append("type Server interface {")
+        for index, operation in enumerate(self.named):
             if index:
                 lines.append("")
-            lines += self._doc(one, "\t")
+            lines += self._doc(operation, "\t")
             lines.append(
-                f"\t{one.method}(ctx context.Context, request {one.request}) (*{one.response}, "
-                f"error)"
+                f"\t{operation.method}(ctx context.Context, request {operation.request}) "
+                f"(*{operation.response}, error)"
             )
-        if not self.named:
-            lines[-1] = "type Server interface{}"
-        else:
-            lines.append("}")
-        lines += [
-            "",
+        return [*lines, "}", ""]
+
+    def _server_stub(self) -> list[str]:
+        lines = [
             (
-                "// UnimplementedServer answers every operation with status 501. Embed it to "
-                "implement only some of them."
+                "// UnimplementedServer answers every operation with status 501. "
+                "Embed it to implement only some of them."
             ),
             "type UnimplementedServer struct{}",
             "",
         ]
-        for one in self.named:
+        for operation in self.named:
             lines += [
-                f"// {one.method} is not implemented.",
+                f"// {operation.method} is not implemented.",
                 (
-                    f"func (UnimplementedServer) {one.method}(context.Context, {one.request}) "
-                    f"(*{one.response}, error) {{"
+                    f"func (UnimplementedServer) {operation.method}"
+                    f"(context.Context, {operation.request}) (*{operation.response}, error) {{"
                 ),
                 "\treturn nil, ErrNotImplemented",
                 "}",
                 "",
             ]
-        lines += [
+        return lines
+
+    def _handler(self) -> list[str]:
+        lines = [
             (
                 "// NewHandler serves an implementation over HTTP: it routes, checks and decodes "
                 "requests and encodes responses."
@@ -358,17 +333,17 @@ class GoOperations:
         if not self.named:
             return [*lines, "\treturn newHandler(nil, options)", "}", ""]
         lines.append("\treturn newHandler([]route{")
-        for one in self.named:
+        for operation in self.named:
             lines += [
                 (
-                    f"\t\t{{{one.variable}, func(ctx context.Context, read func(requestValue) error) "
-                    f"(responseValue, error) {{"
+                    f"\t\t{{{operation.variable}, "
+                    "func(ctx context.Context, read func(requestValue) error) (responseValue, error) {"
                 ),
-                f"\t\t\tvar request {one.request}",
+                f"\t\t\tvar request {operation.request}",
                 "\t\t\tif err := read(&request); err != nil {",
                 "\t\t\t\treturn nil, err",
                 "\t\t\t}",
-                f"\t\t\treturn server.{one.method}(ctx, request)",
+                f"\t\t\treturn server.{operation.method}(ctx, request)",
                 "\t\t}},",
             ]
         return [*lines, "\t}, options)", "}", ""]
@@ -377,6 +352,23 @@ class GoOperations:
         operation = one.operation
         doc = comment(operation.doc, indent, name=one.method, deprecated=operation.deprecated)
         return doc or [f"{indent}// {one.method} calls {operation.method} on the API."]
+
+
+def _struct(name: str, fields: list[tuple[str, str, list[str]]]) -> list[str]:
+    """Write a struct; fields without a comment stand in columns."""
+    if not fields:
+        return [f"type {name} struct{{}}", ""]
+    lines = [f"type {name} struct {{"]
+    rows: list[tuple[str, str]] = []
+    for identifier, spelled, doc in fields:
+        if doc:
+            lines += columns(rows)
+            rows = []
+            if len(lines) > 1:
+                lines.append("")
+            lines += doc
+        rows.append((identifier, spelled))
+    return [*lines, *columns(rows), "}", ""]
 
 
 def security_options(api: Api, package: NameScope) -> list[str]:

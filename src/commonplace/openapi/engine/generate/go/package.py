@@ -88,7 +88,7 @@ def build_go(
         files["client.go"] = _file(package_name, lines, {"context"} if operations.named else set())
     if server:
         needed = {"context", "net/http"} if operations.named else {"net/http"}
-        files["server.go"] = _file(package_name, operations.server_interface(), needed)
+        files["server.go"] = _file(package_name, operations.write_server(), needed)
     wanted = (
         ["values", "schemas"]
         + (["wire"] if client or server else [])

@@ -180,64 +180,39 @@ class GoTypes:
         rest: str,
         known: str,
     ) -> list[str]:
-        """MarshalJSON and UnmarshalJSON where the tags alone do not say enough."""
+        """Write MarshalJSON and UnmarshalJSON where struct tags alone do not say enough.
+
+        `awkward` are fields whose names tags cannot spell, `rest` is the field of other members.
+        """
         if not (empty_lists or awkward or rest):
             return []
         self.imports.add("encoding/json")
         lines = [
             f"// MarshalJSON writes {name} as a JSON object.",
             f"func (m {name}) MarshalJSON() ([]byte, error) {{",
+            *empty_lists,
+            f"\ttype plain {name}",
         ]
-        lines += empty_lists
-        lines += [f"\ttype plain {name}"]
-        if awkward or rest:
-            lines.append("\trest := map[string]any{}")
-            if rest:
-                lines += [
-                    f"\tfor name, value := range m.{rest} {{",
-                    "\t\trest[name] = value",
-                    "\t}",
-                ]
-            for one, identifier, spelled in awkward:
-                if one.required:
-                    lines.append(f"\trest[{quoted(one.name)}] = m.{identifier}")
-                else:
-                    check = (
-                        f"!m.{identifier}.IsZero()"
-                        if spelled.startswith("Nullable[")
-                        else f"m.{identifier} != nil"
-                    )
-                    lines += [
-                        f"\tif {check} {{",
-                        f"\t\trest[{quoted(one.name)}] = m.{identifier}",
-                        "\t}",
-                    ]
-            lines.append("\treturn marshalObject(plain(m), rest)")
-        else:
-            lines.append("\treturn json.Marshal(plain(m))")
-        lines += ["}", ""]
-        if awkward or rest:
-            lines += [
-                f"// UnmarshalJSON reads {name} from a JSON object.",
-                f"func (m *{name}) UnmarshalJSON(data []byte) error {{",
-            ]
-            lines += [
-                f"\ttype plain {name}",
-                "\tif err := json.Unmarshal(data, (*plain)(m)); err != nil {",
-                "\t\treturn err",
-                "\t}",
-            ]
-            for one, identifier, _ in awkward:
-                call = f"unmarshalMember(data, {quoted(one.name)}, &m.{identifier})"
-                lines += [f"\tif err := {call}; err != nil {{", "\t\treturn err", "\t}"]
-            if rest:
-                lines.append(
-                    f"\treturn unmarshalRest(data, &m.{rest}{', ' + known if known else ''})"
-                )
-            else:
-                lines.append("\treturn nil")
-            lines += ["}", ""]
-        return lines
+        if not awkward and not rest:
+            return [*lines, "\treturn json.Marshal(plain(m))", "}", ""]
+        lines += [
+            *_collect_members(awkward, rest),
+            "\treturn marshalObject(plain(m), rest)",
+            "}",
+            "",
+            f"// UnmarshalJSON reads {name} from a JSON object.",
+            f"func (m *{name}) UnmarshalJSON(data []byte) error {{",
+            f"\ttype plain {name}",
+            "\tif err := json.Unmarshal(data, (*plain)(m)); err != nil {",
+            "\t\treturn err",
+            "\t}",
+        ]
+        for member, identifier, _ in awkward:
+            call = f"unmarshalMember(data, {quoted(member.name)}, &m.{identifier})"
+            lines += [f"\tif err := {call}; err != nil {{", "\t\treturn err", "\t}"]
+        arguments = f"data, &m.{rest}{', ' + known if known else ''}"
+        lines.append(f"\treturn unmarshalRest({arguments})" if rest else "\treturn nil")
+        return [*lines, "}", ""]
 
     def _enum(self, name: str, enum: Enum) -> list[str]:
         base = "string" if enum.scalar is Scalar.STRING else "int64"
@@ -304,6 +279,22 @@ class GoTypes:
             "",
         ]
         return lines
+
+
+def _collect_members(awkward: list[tuple[Field, str, str]], rest: str) -> list[str]:
+    """Write the statements that collect the members without a struct tag in `rest`."""
+    lines = ["\trest := map[string]any{}"]
+    if rest:
+        lines += [f"\tfor name, value := range m.{rest} {{", "\t\trest[name] = value", "\t}"]
+    for member, identifier, spelled in awkward:
+        assignment = f"rest[{quoted(member.name)}] = m.{identifier}"
+        if member.required:
+            lines.append(f"\t{assignment}")
+            continue
+        nullable = spelled.startswith("Nullable[")
+        check = f"!m.{identifier}.IsZero()" if nullable else f"m.{identifier} != nil"
+        lines += [f"\tif {check} {{", f"\t\t{assignment}", "\t}"]
+    return lines
 
 
 def is_any(kind: Type) -> bool:

@@ -268,8 +268,8 @@ class PythonPackage:
             f"    default_server = {literal(self.api.server)}",
             "",
             (
-                f"    def __init__(self, base_url: str = {literal(self.api.server)}, **options: Any) "
-                f"-> None:"
+                f"    def __init__(self, base_url: str = {literal(self.api.server)}, "
+                "**options: Any) -> None:"
             ),
             "        super().__init__(base_url, **options)",
             *methods,
