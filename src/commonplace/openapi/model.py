@@ -19,7 +19,7 @@ MAX_LIMIT = 1000
 
 
 class Family(StrEnum):
-    """The minor versions of OpenAPI that are supported. Patch levels share a family."""
+    """The supported minor versions of OpenAPI; patch levels share a family."""
 
     V20 = "2.0"
     V30 = "3.0"
@@ -135,8 +135,8 @@ class ApiDocument:
     family: Family
     format: Format
     raw: bytes | str  # the source as it was read
-    name: str = "content"  # for messages: a path, an address, or `content`
-    base: str | None = None  # absolute path or address that relative references start from
+    name: str = "content"  # for messages: a path, a URL or `content`
+    base: str | None = None  # absolute path or URL that relative references start from
     duplicates: tuple[DuplicateKey, ...] = ()
     derived: JsonObject = field(default_factory=dict)
     # Literals of `data` that a float cannot hold as they are written.

@@ -13,7 +13,7 @@ _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 def clone(node: Json) -> Json:
-    """A deep copy of plain JSON; several times faster than copy.deepcopy."""
+    """Copy a JSON value; several times faster than copy.deepcopy."""
     if isinstance(node, dict):
         return {
             key: clone(value) if isinstance(value, (dict, list)) else value
@@ -25,9 +25,7 @@ def clone(node: Json) -> Json:
 
 
 def same_json(one: Json, other: Json) -> bool:
-    """Equality of JSON values: 1 and 1.0 are one number, and neither is true, as Python would
-    have it.
-    """
+    """Compare JSON values: 1 equals 1.0 but, unlike in Python, not true."""
     if one is other:
         return True
     if one != other:
@@ -35,9 +33,8 @@ def same_json(one: Json, other: Json) -> bool:
     if not isinstance(one, (dict, list)):
         return isinstance(one, bool) is isinstance(other, bool)
     try:
-        if orjson.dumps(one, option=_SORTED) == orjson.dumps(
-            other, option=_SORTED
-        ):  # most are, and this is the fast way to know
+        # Most equal values have equal text, which is the fastest way to know.
+        if orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED):
             return True
     except TypeError:  # integers beyond 64 bits
         pass
@@ -50,7 +47,7 @@ def same_json(one: Json, other: Json) -> bool:
 
 
 def iterate_levels(data: Json) -> Iterator[JsonArray]:
-    """The containers of a tree, level by level."""
+    """Yield the objects and lists of a tree, level by level."""
     level: JsonArray = [data] if type(data) is dict or type(data) is list else []
     while level:
         yield level

@@ -1,36 +1,34 @@
-"""JSON pointers (RFC 6901) and the values they name."""
+"""JSON pointers (RFC 6901) and the values that they name."""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote
 
 from commonplace.kernel.json_types import Json
 
+MISSING: Json = object()
+"""What `lookup_pointer` returns if there is no value."""
+
 
 def escape_token(key: str) -> str:
-    """A key as a token of a JSON pointer."""
+    """Write a key as a token of a pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
-MISSING: Any = object()
-
-
 def unescape_token(token: str) -> str:
+    """Return the key that a token of a pointer stands for."""
     return token.replace("~1", "/").replace("~0", "~")
 
 
 def decode_pointer(ref: str) -> str:
-    """A reference or pointer without percent-encoding, so that two spellings of one place
-    compare equal.
-    """
+    """Remove percent-encoding, so that two spellings of the same pointer are equal."""
     if "%" not in ref:
         return ref
     return "/".join(escape_token(unescape_token(unquote(token))) for token in ref.split("/"))
 
 
 def lookup_pointer(data: Json, pointer: str) -> Json:
-    """The value at a JSON pointer (percent-encoded as in a URI fragment), or MISSING."""
+    """Return the value at a pointer (percent-encoded as in a URI fragment), or MISSING."""
     if not pointer:
         return data
     if not pointer.startswith("/"):
@@ -61,7 +59,7 @@ def lookup_pointer(data: Json, pointer: str) -> Json:
 
 
 def resolve_pointer(document: Json, reference: str) -> Json:
-    """The value a local reference (`#/a/b`) names. LookupError when there is none."""
+    """Return the value that a local reference (`#/a/b`) names, or raise LookupError."""
     if not reference.startswith("#"):
         raise LookupError(reference)
     node = document
@@ -71,19 +69,15 @@ def resolve_pointer(document: Json, reference: str) -> Json:
 
 
 def _step(node: Json, token: str, reference: str) -> Json:
-    """One token of a pointer: `~1`, `~0` and percent escapes are undone where the plain token
-    does not match.
-    """
-    plain = token.replace("~1", "/").replace("~0", "~")
+    """Follow one token of a pointer; percent escapes count only if the plain token is absent."""
+    key = unescape_token(token)
     if isinstance(node, dict):
-        if plain in node:
-            return node[plain]
-        if "%" in plain:
-            from urllib.parse import unquote
-
-            decode_pointer = unquote(token).replace("~1", "/").replace("~0", "~")
-            if decode_pointer in node:
-                return node[decode_pointer]
-    elif isinstance(node, list) and plain.isdigit() and int(plain) < len(node):
-        return node[int(plain)]
+        if key in node:
+            return node[key]
+        if "%" in key:
+            key = unescape_token(unquote(token))
+            if key in node:
+                return node[key]
+    elif isinstance(node, list) and key.isdigit() and int(key) < len(node):
+        return node[int(key)]
     raise LookupError(reference)

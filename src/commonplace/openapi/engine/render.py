@@ -57,11 +57,11 @@ def _render_json_like(text: str, data: JsonObject, numbers: NumberLiterals) -> s
     indented = re.match(r"\s*\{(\r?\n)([ \t]*)", text)
     if indented is not None and indented.group(2) == "  ":
         return to_json(data, numbers)
-    marked = numbers.marked(data)
+    marked = numbers.mark(data)
     if indented is not None:
         rendered = json.dumps(marked, ensure_ascii=False, indent=indented.group(2)) + "\n"
     else:
         spaced = re.match(r'\s*\{"[^"]*": ', text)
         separators = (", ", ": ") if spaced else (",", ":")
         rendered = json.dumps(marked, ensure_ascii=False, separators=separators)
-    return numbers.written(rendered, json=True)
+    return numbers.restore(rendered, json=True)

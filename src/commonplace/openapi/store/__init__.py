@@ -1,1 +1,1 @@
-"""What waits: documents fetched by URL, results written to disk, and the threads for both."""
+"""Input and output of the openapi domain: URLs, files and the threads that wait for them."""

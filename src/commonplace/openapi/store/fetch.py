@@ -1,6 +1,4 @@
-"""Fetching a document by URL: schemes, addresses, redirects, size and time are checked before
-and while reading.
-"""
+"""Fetching of documents by URL, with checks of scheme, address, redirects, size and time."""
 
 from __future__ import annotations
 
@@ -35,25 +33,25 @@ _NOT_PUBLIC = tuple(
         "2001::/23",
         "2002::/16",
         "3fff::/20",
-    )  # newer than Python's own tables, or tunnels
+    )  # newer than the tables of Python, or tunnels
 )
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
 class UrlRules:
-    """Which addresses may be fetched.
+    """Rules about which URLs may be fetched.
 
-    `local`: the caller is the person at this machine, so its own networks are theirs.
+    `local`: the caller is the user of this machine and may use its networks.
     """
 
     local: bool = False
-    allow_hosts: tuple[
-        str, ...
-    ] = ()  # exact host, host:port, or .suffix; these skip the address check
+    # Exact host, host:port or .suffix; these skip the check of the address.
+    allow_hosts: tuple[str, ...] = ()
     timeout_seconds: float = 20.0
 
     def listed(self, parts: SplitResult) -> bool:
+        """Tell whether the host of a URL is in `allow_hosts`."""
         host = (parts.hostname or "").lower()
         for entry in self.allow_hosts:
             wanted = entry.lower()
@@ -66,8 +64,8 @@ class UrlRules:
         return False
 
     def admits(self, address: Address) -> bool:
-        """Link-local addresses hold cloud credentials, so nobody reads them by default."""
-        inner = _embedded(address)
+        """Tell whether an IP address may be used; link-local ones serve cloud credentials."""
+        inner = _find_embedded(address)
         if inner is not None and (not self.admits(inner) or _is_translation(address)):
             return self.admits(inner)
         if address.is_link_local or address.is_multicast or address.is_unspecified:
@@ -86,15 +84,16 @@ def _is_public(address: Address) -> bool:
 
 
 def _is_translation(address: Address) -> bool:
-    """Whether an IPv6 address only spells an IPv4 one: the packets go there and nowhere else."""
+    """Tell whether an IPv6 address only stands for an IPv4 one, where the packets go."""
     return isinstance(address, ipaddress.IPv6Address) and (
         address.ipv4_mapped is not None or address in _NAT64
     )
 
 
-def _embedded(address: Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address inside an IPv6 address that leads, or may lead, to it: mapped, NAT64,
-    6to4, Teredo, ISATAP, compatible.
+def _find_embedded(address: Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address inside an IPv6 address that may lead to it.
+
+    Covers mapped, NAT64, 6to4, Teredo, ISATAP and compatible addresses.
     """
     if not isinstance(address, ipaddress.IPv6Address):
         return None
@@ -107,31 +106,27 @@ def _embedded(address: Address) -> ipaddress.IPv4Address | None:
     low = int(address) & 0xFFFFFFFF
     isatap = (int(address) >> 32) & 0xFCFFFFFF == 0x00005EFE
     carries = address in _NAT64 or address in _NAT64_LOCAL or address in _TRANSLATED or isatap
-    compatible = int(address) >> 32 == 0 and low > 0xFFFF  # ::1 and :: are addresses of their own
+    compatible = int(address) >> 32 == 0 and low > 0xFFFF  # not ::1 and ::
     return ipaddress.IPv4Address(low) if carries or compatible else None
 
 
 class Network:
-    """One call's use of the network: a point in time at which everything ends, and a way to end
-    it earlier.
-    """
+    """The network connections of one call, with a deadline and a way to cancel them."""
 
     def __init__(self, seconds: float, fetch_seconds: float | None = None) -> None:
         self._ends = time.monotonic() + seconds
         self._fetch_seconds = fetch_seconds if fetch_seconds is not None else seconds
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._links: set[socket.socket] = set()
         self._cancelled = threading.Event()
 
     def deadline(self) -> float:
-        """When a fetch that begins now must have ended, by the monotonic clock."""
+        """Return when a fetch that begins now must end, by the monotonic clock."""
         return min(self._ends, time.monotonic() + self._fetch_seconds)
 
     @contextlib.contextmanager
     def ending(self, deadline: float) -> Iterator[None]:
-        """Break every connection made inside once the deadline has passed, whatever its peer
-        sends until then.
-        """
+        """Close every connection made inside the block once the deadline has passed."""
         timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._break)
         timer.daemon = True
         timer.start()
@@ -141,43 +136,45 @@ class Network:
             timer.cancel()
 
     def cancel(self) -> None:
-        """End everything now."""
+        """Close all connections now."""
         self._cancelled.set()
         self._break()
 
     def left(self, deadline: float, url: str) -> float:
-        """Seconds until the deadline; raises FETCH_FAILED where none are left."""
+        """Return the seconds until the deadline; raise FETCH_FAILED if it has passed."""
         seconds = deadline - time.monotonic()
         if seconds <= 0 or self._cancelled.is_set():
-            raise _failed(url, "it took too long", retryable=True)
+            raise _make_fetch_error(url, "it took too long", retryable=True)
         return seconds
 
     def watch(self, link: socket.socket) -> None:
-        with self._guard:
+        """Include a connection in `cancel` and the deadline."""
+        with self._lock:
             self._links.add(link)
         if self._cancelled.is_set():
             self._break()
 
     def forget(self, link: socket.socket) -> None:
-        with self._guard:
+        """Stop watching a connection."""
+        with self._lock:
             self._links.discard(link)
 
     def _break(self) -> None:
-        with self._guard:
+        with self._lock:
             links = tuple(self._links)
         for link in links:
             with contextlib.suppress(OSError):
-                socket.socket.shutdown(
-                    link, socket.SHUT_RDWR
-                )  # wakes a thread that reads from it; also below TLS
+                # Wakes a thread that reads from it, also below TLS.
+                socket.socket.shutdown(link, socket.SHUT_RDWR)
 
 
 def fetch(
     url: str, rules: UrlRules, limit_bytes: int, network: Network | None = None
 ) -> tuple[bytes, str]:
-    """The bytes at an address and the address they came from, after at most five redirects.
+    """Return the bytes at a URL and the URL they came from, after at most five redirects.
 
-    One deadline ends it all: looking up names, connecting, headers and body."""
+    One deadline covers everything: name resolution, connecting, headers and body.
+    """
     network = network or Network(rules.timeout_seconds)
     deadline = network.deadline()
     with network.ending(deadline):
@@ -190,7 +187,7 @@ def fetch(
                 if response.status in _REDIRECTS:
                     location = response.getheader("Location")
                     if not location:
-                        raise _failed(url, f"status {response.status} without a Location")
+                        raise _make_fetch_error(url, f"status {response.status} without a Location")
                     url = urljoin(url, location)
                     continue
                 _check_status(response.status, url)
@@ -200,40 +197,43 @@ def fetch(
                 ), url
             except (OSError, http.client.HTTPException) as error:
                 network.left(deadline, url)
-                raise _failed(url, str(error) or type(error).__name__, retryable=True) from None
+                raise _make_fetch_error(
+                    url, str(error) or type(error).__name__, retryable=True
+                ) from None
             finally:
                 if connection.sock is not None:
                     network.forget(connection.sock)
                 connection.close()
-    raise _failed(url, f"more than {MAX_REDIRECTS} redirects")
+    raise _make_fetch_error(url, f"more than {MAX_REDIRECTS} redirects")
 
 
 def _check_status(status: int, url: str) -> None:
     if status in (404, 410):
         raise CommonplaceError(
-            SPEC_NOT_FOUND, f"{_shown(url)} answered {status}.", hint="Check the address."
+            SPEC_NOT_FOUND, f"{_describe_url(url)} answered {status}.", hint="Check the URL."
         )
     if status != 200:
-        raise _failed(url, f"status {status}", retryable=status >= 500 or status == 429)
+        raise _make_fetch_error(url, f"status {status}", retryable=status >= 500 or status == 429)
 
 
 def _check(url: str, rules: UrlRules, network: Network, deadline: float) -> tuple[SplitResult, str]:
-    """The parts of an address and the IP to connect to: the one that was checked, so that DNS
-    cannot change in between.
+    """Return the parts of a URL and the IP address that was checked, to connect to.
+
+    Connecting by name would allow DNS to change in between.
     """
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         raise CommonplaceError(
-            URL_NOT_ALLOWED, "The address is not a URL.", hint="Pass http://... or https://..."
+            URL_NOT_ALLOWED, "The value is not a URL.", hint="Pass http://... or https://..."
         ) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         scheme = parts.scheme[:20] if parts.scheme not in ("http", "https") else ""
         message = (
-            f"Only http and https addresses are fetched, not {scheme!r}."
+            f"Only http and https URLs are fetched, not {scheme!r}."
             if scheme
-            else "The address names no host to ask."
+            else "The URL has no host."
         )
         raise CommonplaceError(
             URL_NOT_ALLOWED, message, hint="Pass http://... or https://..., or a path as `file`."
@@ -241,35 +241,34 @@ def _check(url: str, rules: UrlRules, network: Network, deadline: float) -> tupl
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise CommonplaceError(
             URL_NOT_ALLOWED,
-            "The address holds spaces or control characters.",
+            "The URL contains spaces or control characters.",
             hint="Percent-encode them.",
         )
-    for address in _addresses(parts.hostname, port, url, network.left(deadline, url)):
+    for address in _resolve_host(parts.hostname, port, url, network.left(deadline, url)):
         if rules.listed(parts) or rules.admits(ipaddress.ip_address(address.split("%", 1)[0])):
             return parts, address
     raise CommonplaceError(
         URL_NOT_ALLOWED,
         f"{parts.hostname} is in a private or local network, which this server does not fetch.",
-        hint="Pass the document as content, or let the operator add the host to the allow-list.",
+        hint="Pass the document as content, or ask the operator to add the host to the allow list.",
         details={"host": parts.hostname},
     )
 
 
-def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
-    """The addresses of a host.
+def _resolve_host(host: str, port: int, url: str, seconds: float) -> list[str]:
+    """Return the IP addresses of a host.
 
-    The system's resolver has its own idea of patience, so it runs in a thread that can be left
-    behind.
+    The resolver of the system has its own timeout, so it runs in a thread that may be abandoned.
     """
     if not _resolvers.acquire(timeout=seconds):
-        raise _failed(url, "too many names are being looked up", retryable=True)
-    found: list[str] = []
+        raise _make_fetch_error(url, "too many host names are being resolved", retryable=True)
+    addresses: list[str] = []
     failure: list[Exception] = []
     done = threading.Event()
 
     def look_up() -> None:
         try:
-            found.extend(
+            addresses.extend(
                 str(entry[4][0])
                 for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             )
@@ -281,10 +280,10 @@ def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
 
     threading.Thread(target=look_up, name="openapi-resolve", daemon=True).start()
     if not done.wait(seconds):
-        raise _failed(url, "its name could not be looked up in time", retryable=True)
+        raise _make_fetch_error(url, "its host name was not resolved in time", retryable=True)
     if failure:
-        raise _failed(url, "the host is not known") from None
-    return found
+        raise _make_fetch_error(url, "the host is unknown") from None
+    return addresses
 
 
 def _connect(
@@ -309,7 +308,7 @@ def _connect(
             network.forget(raw)
             raw.close()
         network.left(deadline, url)
-        raise _failed(url, str(error), retryable=True) from None
+        raise _make_fetch_error(url, str(error), retryable=True) from None
     connection = http.client.HTTPConnection(parts.hostname or "", port, timeout=left)
     connection.sock = raw
     return connection
@@ -334,7 +333,9 @@ def _request(
         )
     except (ValueError, UnicodeError):
         raise CommonplaceError(
-            URL_NOT_ALLOWED, "The address cannot be sent as it is.", hint="Percent-encode it."
+            URL_NOT_ALLOWED,
+            "The URL contains characters that cannot be sent.",
+            hint="Percent-encode it.",
         ) from None
     return connection.getresponse()
 
@@ -350,9 +351,8 @@ def _read(
     size = 0
     while True:
         chunk = response.read1(1 << 18)
-        network.left(
-            deadline, url
-        )  # a connection that was broken at the deadline looks like the end of the document
+        # A connection that was closed at the deadline looks like the end of the document.
+        network.left(deadline, url)
         if not chunk:
             return b"".join(chunks)
         size += len(chunk)
@@ -366,23 +366,20 @@ def _read(
 
 
 def decode_content(content: bytes, encodings: str, url: str, limit_bytes: int) -> bytes:
-    """Undo the Content-Encoding of a body.
-
-    What it expands to is bounded while it expands, not afterwards.
-    """
+    """Decode the Content-Encoding of a body; the size is bounded while it expands."""
     for encoding in reversed(
         [name.strip().lower() for name in encodings.split(",") if name.strip()]
     ):
         if encoding in ("identity", ""):
             continue
         if encoding not in ("gzip", "x-gzip", "deflate"):
-            raise _failed(url, f"its content encoding {encoding[:20]!r} is not supported")
-        content = _inflated(content, url, limit_bytes, gzip=encoding != "deflate")
+            raise _make_fetch_error(url, f"its content encoding {encoding[:20]!r} is not supported")
+        content = _inflate(content, url, limit_bytes, gzip=encoding != "deflate")
     return content
 
 
-def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> bytes:
-    # RFC 9110 means zlib by deflate; some servers send the bare stream.
+def _inflate(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> bytes:
+    # By RFC 9110 deflate means zlib, but some servers send the bare stream.
     formats = (16 + zlib.MAX_WBITS,) if gzip else (zlib.MAX_WBITS, -zlib.MAX_WBITS)
     for number, window in enumerate(formats, start=1):
         parts: list[bytes] = []
@@ -397,7 +394,9 @@ def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> byte
                 rest = stream.unused_data if gzip else b""
         except zlib.error:
             if number == len(formats):
-                raise _failed(url, "its content encoding is broken", retryable=True) from None
+                raise _make_fetch_error(
+                    url, "its content encoding is broken", retryable=True
+                ) from None
             continue
         if left <= 0:
             raise CommonplaceError(
@@ -409,23 +408,23 @@ def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> byte
     return content
 
 
-def _shown(url: str) -> str:
-    """An address without the credentials it may carry."""
+def _describe_url(url: str) -> str:
+    """Return a URL for messages, without credentials and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"[
         :200
     ]
 
 
-def _failed(url: str, why: str, *, retryable: bool = False) -> CommonplaceError:
+def _make_fetch_error(url: str, why: str, *, retryable: bool = False) -> CommonplaceError:
     hint = (
         "Try again, or pass the document as content."
         if retryable
-        else "Check the address, or pass the document as content."
+        else "Check the URL, or pass the document as content."
     )
     return CommonplaceError(
         FETCH_FAILED,
-        f"{_shown(url)} could not be fetched: {why[:200]}.",
+        f"{_describe_url(url)} could not be fetched: {why[:200]}.",
         hint=hint,
         retryable=retryable,
     )

@@ -1,9 +1,8 @@
-"""Where the work of the openapi tools runs: computing in one pool, whatever waits on the network
-in another.
+"""Thread pools of the openapi tools: one for computing, one for work that uses the network.
 
-Work starts among the computing threads. Once it turns out to need a URL it is stopped and started
-anew among the network threads, of which a caller has only a few: peers that answer slowly, or
-never, occupy nobody else's threads.
+Work starts in the computing pool. If it turns out to need a URL it is stopped and restarted in the
+network pool, where each caller may use only a few threads: servers that answer slowly, or never, do
+not occupy the threads of other callers.
 """
 
 from __future__ import annotations
@@ -20,33 +19,32 @@ from commonplace.storage.network_loop import CallerSlots
 COMPUTING_THREADS = 4
 NETWORK_THREADS = 16
 NETWORK_THREADS_PER_CALLER = 4
-CALL_FETCHES = (
-    3  # a call that follows references from URL to URL may take so many times as long as one fetch
-)
+CALL_FETCHES = 3  # a call that follows references may take this many times as long as one fetch
 
 T = TypeVar("T")
-_here = threading.local()
+_thread_state = threading.local()
 
 
 class NetworkNeededError(BaseException):
-    """Work among the computing threads came upon a URL.
+    """Work in the computing pool needs a URL.
 
-    No `except Exception` on the way may swallow it.
+    A BaseException, so that no `except Exception` on the way catches it.
     """
 
 
 def permitted_network(seconds: float) -> Network:
-    """What the running work may use to fetch: the network of its call, or one of its own on the
-    command line.
+    """Return the network of the running call; on the command line a new one.
+
+    Raises NetworkNeededError in the computing pool.
     """
-    network: Network | None = getattr(_here, "network", None)
-    if getattr(_here, "offline", False):
+    network: Network | None = getattr(_thread_state, "network", None)
+    if getattr(_thread_state, "offline", False):
         raise NetworkNeededError
     return network or Network(seconds)
 
 
 class Workers:
-    """Threads start with the first use. `close` ends fetches at once and takes no more work."""
+    """Runs work in threads, which start on first use."""
 
     def __init__(
         self,
@@ -58,16 +56,16 @@ class Workers:
         self._network = ThreadPoolExecutor(network_threads, "openapi-fetch")
         self._slots = CallerSlots(network_threads, per_caller)
         self._fetching: set[Network] = set()
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = False
 
     async def run(
         self, caller: str, url_seconds: float, work: Callable[[], T], *, fetches: bool = False
     ) -> T:
-        """The result of `work`.
+        """Return the result of `work`.
 
-        `fetches`: it is known to need the network. Raises SERVER_BUSY where a caller fetches too
-        much.
+        `fetches`: the work is known to need the network. Raises SERVER_BUSY if the caller uses
+        too many network threads.
         """
         if not fetches:
             try:
@@ -86,7 +84,7 @@ class Workers:
 
     def _submit(self, caller: str, network: Network, work: Callable[[], T]) -> Future[T]:
         self._slots.acquire(caller)
-        with self._guard:
+        with self._lock:
             self._fetching.add(network)
             if self._closed:
                 network.cancel()
@@ -99,12 +97,13 @@ class Workers:
         return future
 
     def _end(self, caller: str, network: Network) -> None:
-        with self._guard:
+        with self._lock:
             self._fetching.discard(network)
         self._slots.release(caller)
 
     def close(self) -> None:
-        with self._guard:
+        """End fetches at once and accept no more work."""
+        with self._lock:
             self._closed = True
             fetching = tuple(self._fetching)
         for network in fetching:
@@ -114,16 +113,16 @@ class Workers:
 
 
 def _offline(work: Callable[[], T]) -> T:
-    _here.offline = True
+    _thread_state.offline = True
     try:
         return work()
     finally:
-        _here.offline = False
+        _thread_state.offline = False
 
 
 def _online(network: Network, work: Callable[[], T]) -> T:
-    _here.network = network
+    _thread_state.network = network
     try:
         return work()
     finally:
-        _here.network = None
+        _thread_state.network = None

@@ -315,7 +315,7 @@ def test_other_addresses_are_not_fetched(url: str) -> None:
 def test_a_path_given_as_an_address_is_told_where_it_belongs() -> None:
     with pytest.raises(CommonplaceError) as caught:
         DocumentStore().load(Spec(url="openapi.yaml"))
-    assert "names no host" in caught.value.message
+    assert "has no host" in caught.value.message
     assert "`file`" in str(caught.value.hint)
 
 

@@ -1,4 +1,4 @@
-"""JSON text as plain values: limits, exact numbers and repeated keys."""
+"""Parsing of JSON text: limits, exact numbers and repeated keys."""
 
 from __future__ import annotations
 
@@ -27,15 +27,13 @@ from commonplace.openapi.number_literals import NumberLiterals
 DEFAULT_LIMITS = DocumentLimits()
 
 
-SLICED_BYTES = (
-    2_000_000  # above it, decoding would hold up other threads for longer than they should wait
-)
+SLICED_BYTES = 2_000_000  # decoding a larger text at once would block other threads too long
 
 
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
 
 
-# Number literals whose float may be written differently: 20 digits or more, a final zero, many
+# Number literals whose float may be keys_in_text differently: 20 digits or more, a final zero, many
 # decimals, an exponent.
 _INEXACT = r"[0-9](?:[0-9]{19}|\.[0-9]+0[\s,\]}]|\.[0-9]{15}|(?:\.[0-9]+)?[eE][-+]?[0-9]+[\s,\]}])"
 
@@ -44,16 +42,18 @@ _INEXACT_TEXT, _INEXACT_BYTES = re.compile(_INEXACT), re.compile(_INEXACT.encode
 
 
 def parse_sliced_json(raw: bytes, limits: DocumentLimits, numbers: NumberLiterals) -> Json:
-    """The value of a large JSON text, without holding up other threads.
+    """Parse a large JSON text in slices, without blocking other threads.
 
-    Refused as soon as it has too many values.
-
-    Only slices with literals that floats do not hold are read number by number.
+    It is refused as soon as it has too many values. Only slices with number literals that floats
+    cannot represent are parsed number by number.
     """
 
     def exact(piece: bytes) -> Json:
         return json.loads(
-            piece, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+            piece,
+            parse_int=numbers.parse,
+            parse_float=numbers.parse,
+            parse_constant=_refuse_constant,
         )
 
     def loads(piece: bytes) -> Json:
@@ -67,13 +67,13 @@ def parse_sliced_json(raw: bytes, limits: DocumentLimits, numbers: NumberLiteral
 
     def check(values: int) -> None:
         if values > limits.nodes:
-            raise _too_many(limits)
+            raise _make_size_error(limits)
 
     return loads_in_slices(raw, check=check, loads=loads)
 
 
 def parse_json(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
-    """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
+    """Parse a JSON text; None if it is not JSON but may be YAML in flow style."""
     if len(raw) > SLICED_BYTES:
         return _parse_large_json(
             raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass"), limits
@@ -82,7 +82,7 @@ def parse_json(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg or "recursion" in error.msg.lower():
-            raise _too_deep(limits) from None
+            raise _make_depth_error(limits) from None
         if "infinity" in error.msg:
             tree = _parse_numbers(raw, limits)
             if tree is not None:
@@ -106,19 +106,16 @@ def parse_json(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
 
 
 def _parse_numbers(raw: bytes | str, limits: DocumentLimits) -> SourceTree | None:
-    """The tree of a JSON text with number literals that floats do not hold.
-
-    Slower; None where the text has another fault.
-    """
+    """Parse a JSON text with number literals that floats cannot represent; None on errors."""
     numbers = NumberLiterals()
     try:
         data = json.loads(
-            raw, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+            raw, parse_int=numbers.parse, parse_float=numbers.parse, parse_constant=_refuse_constant
         )
     except ValueError:
         return None
     except RecursionError:
-        raise _too_deep(limits) from None
+        raise _make_depth_error(limits) from None
     check_size(data, limits)
     return SourceTree(data, "json", raw, numbers=numbers)
 
@@ -132,10 +129,10 @@ def _parse_large_json(raw: bytes, limits: DocumentLimits) -> SourceTree | None:
     try:
         data = parse_sliced_json(raw, limits, numbers)
     except RecursionError:
-        raise _too_deep(limits) from None
+        raise _make_depth_error(limits) from None
     except SliceError as error:
         if "depth" in error.problem or "recursion" in error.problem.lower():
-            raise _too_deep(limits) from None
+            raise _make_depth_error(limits) from None
         if not _JSON_START.match(raw[:1000].decode("utf-8", "replace")):
             return None  # brackets without quoted keys: YAML in flow style
         problem = error.problem.split(": line")[0]
@@ -150,36 +147,39 @@ def _parse_large_json(raw: bytes, limits: DocumentLimits) -> SourceTree | None:
 
 
 def find_json_duplicates(raw: bytes | str, keys: int) -> tuple[DuplicateKey, ...]:
-    """Counting tells in milliseconds that there are none; only otherwise are they looked for."""
+    """Return repeated keys; counting colons rules them out in milliseconds."""
     if isinstance(raw, bytes):
-        written = raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
+        keys_in_text = (
+            raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
+        )
     else:
-        written = raw.count('":') + raw.count('" :') - raw.count('\\":') - raw.count('\\" :')
-    if written <= keys:
+        keys_in_text = raw.count('":') + raw.count('" :') - raw.count('\\":') - raw.count('\\" :')
+    if keys_in_text <= keys:
         return ()
-    found: list[DuplicateKey] = []
+    duplicates: list[DuplicateKey] = []
 
     def collect(pairs: list[tuple[str, Json]]) -> JsonObject:
         value = dict(pairs)
         if len(value) != len(pairs):
-            seen: set[str] = set()
+            known: set[str] = set()
             for key, _ in pairs:
-                if key in seen and len(found) < 100:
-                    found.append(DuplicateKey(key))
-                seen.add(key)
+                if key in known and len(duplicates) < 100:
+                    duplicates.append(DuplicateKey(key))
+                known.add(key)
         return value
 
     try:
         json.loads(raw, object_pairs_hook=collect)
     except (ValueError, RecursionError):
         return ()
-    return tuple(found)
+    return tuple(duplicates)
 
 
 def check_size(data: Json, limits: DocumentLimits) -> bool:
-    """Refuse trees that are deeper or larger than the limits; tell whether there are floats.
+    """Refuse trees above the limits of depth and size; tell whether there are floats.
 
-    Level by level, with the loops left to C: every load pays for this."""
+    Every load pays for this, so it goes level by level and leaves the loops to C.
+    """
     objects: list[JsonObject] = [data] if type(data) is dict else []
     lists: list[list[Json]] = [data] if type(data) is list else []
     nodes, depth, has_floats = 1, 0, False
@@ -189,16 +189,16 @@ def check_size(data: Json, limits: DocumentLimits) -> bool:
         children += chain.from_iterable(lists)
         nodes += len(children)
         if depth > limits.depth:
-            raise _too_deep(limits)
+            raise _make_depth_error(limits)
         if nodes > limits.nodes:
-            raise _too_many(limits)
+            raise _make_size_error(limits)
         has_floats = has_floats or float in map(type, children)
         objects = [child for child in children if type(child) is dict]
         lists = [child for child in children if type(child) is list]
     return has_floats
 
 
-def _too_many(limits: DocumentLimits) -> CommonplaceError:
+def _make_size_error(limits: DocumentLimits) -> CommonplaceError:
     return CommonplaceError(
         SPEC_TOO_LARGE,
         f"The document has more than {limits.nodes} nodes.",
@@ -206,10 +206,10 @@ def _too_many(limits: DocumentLimits) -> CommonplaceError:
     )
 
 
-def _too_deep(limits: DocumentLimits) -> CommonplaceError:
+def _make_depth_error(limits: DocumentLimits) -> CommonplaceError:
     return CommonplaceError(
         SPEC_TOO_DEEP,
-        f"The document nests deeper than {limits.depth} levels.",
+        f"The document is nested deeper than {limits.depth} levels.",
         details={"limit": limits.depth},
     )
 
@@ -221,7 +221,7 @@ def decode_text(source: bytes) -> str:
     except UnicodeDecodeError as error:
         raise CommonplaceError(
             SPEC_UNREADABLE,
-            f"The document is not {encoding.upper()} text: byte {error.start} is wrong.",
+            f"The document is not {encoding.upper()} text: byte {error.start} is invalid.",
             hint="Save it as UTF-8.",
             details={"offset": error.start},
         ) from None

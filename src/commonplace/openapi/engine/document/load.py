@@ -1,4 +1,4 @@
-"""Text into a Document: JSON or YAML by content, limits enforced, version recognised."""
+"""Loading of documents from text: format and version are detected, limits enforced."""
 
 from __future__ import annotations
 
@@ -50,10 +50,9 @@ def load(
     limits: DocumentLimits = DEFAULT_LIMITS,
     keep: bool = False,
 ) -> ApiDocument:
-    """A supported OpenAPI description from its text, or a CommonplaceError that says what is
-    wrong and where.
+    """Load an OpenAPI description of a supported version from its text.
 
-    `keep`: it will be cached, see `collector_off`.
+    `keep`: the document will be cached, see `gc_paused`.
     """
     keep = keep and len(source) > LARGE_BYTES
     document = make_document(parse_text(source, limits=limits, keep=keep), name=name, base=base)
@@ -64,13 +63,13 @@ def load(
 def make_document(
     tree: SourceTree, *, name: str = "content", base: str | None = None
 ) -> ApiDocument:
-    """A parsed tree as an OpenAPI description of a supported version."""
+    """Make a document from a parsed tree; raise NOT_A_SPEC or UNSUPPORTED_VERSION."""
     data = tree.data
     if not isinstance(data, dict):
-        if isinstance(data, list) and tree.format == "yaml" and _several(tree.text):
-            hint = "Pass one of them, without the lines `---` between them."
+        if isinstance(data, list) and tree.format == "yaml" and _has_several_documents(tree.text):
+            hint = "Pass one of them, without the `---` lines between them."
             raise CommonplaceError(
-                NOT_A_SPEC, "The text holds several YAML documents, not one.", hint=hint
+                NOT_A_SPEC, "The text contains several YAML documents, not one.", hint=hint
             )
         what = (
             "a list"
@@ -83,7 +82,7 @@ def make_document(
         )
         hint = "Pass an OpenAPI document; its root is an object with `openapi` or `swagger`."
         if tree.text.count("\n") < 2 and len(tree.text) < 500:
-            hint += " To read a file or an address, pass it as `file` or `url`."
+            hint += " To read a file or a URL, pass it as `file` or `url`."
         raise CommonplaceError(NOT_A_SPEC, f"The document is {what}, not an object.", hint=hint)
     version, family = detect_version(data)
     return ApiDocument(
@@ -99,15 +98,15 @@ def make_document(
     )
 
 
-def _several(text: str) -> bool:
-    """Whether a YAML text goes on after its first document."""
+def _has_several_documents(text: str) -> bool:
+    """Tell whether a YAML text contains more than one document."""
     return any(_CONTENT.search(text, 0, mark.start()) for mark in _MARK.finditer(text))
 
 
 def detect_version(data: JsonObject) -> tuple[str, Family]:
-    """The declared version and its family.
+    """Return the declared version and its family.
 
-    Unquoted YAML (`swagger: 2.0`) is understood; validation reports it.
+    Unquoted numbers in YAML (`swagger: 2.0`) are accepted here; validation reports them.
     """
     declared = data.get("openapi", data.get("swagger"))
     if declared is None:
@@ -145,7 +144,7 @@ def detect_version(data: JsonObject) -> tuple[str, Family]:
 def parse_text(
     source: bytes | str, *, limits: DocumentLimits = DEFAULT_LIMITS, keep: bool = False
 ) -> SourceTree:
-    """Any JSON or YAML text as plain values."""
+    """Parse any JSON or YAML text into plain values."""
     if len(source) > limits.size_bytes:
         raise CommonplaceError(
             SPEC_TOO_LARGE,
@@ -173,7 +172,7 @@ def parse_text(
 
 
 def _parse_large_yaml(text: str, limits: DocumentLimits) -> SourceTree | None:
-    """The tree of a large YAML text, parsed in another process; None where there can be none."""
+    """Parse a large YAML text in another process; None if no process can be started."""
     parsed = parse_in_subprocess(text, limits)
     if parsed is None:
         return None
@@ -185,10 +184,7 @@ def _parse_large_yaml(text: str, limits: DocumentLimits) -> SourceTree | None:
 
 
 def find_duplicate_keys(document: ApiDocument) -> tuple[DuplicateKey, ...]:
-    """Keys that a mapping of the source repeats.
-
-    The YAML parser sees them anyway; for JSON the text is counted when somebody asks.
-    """
+    """Return the keys that a mapping of the source repeats; JSON texts are searched on demand."""
     if document.format == "yaml":
         return document.duplicates
     keys = sum(

@@ -1,25 +1,24 @@
-"""Renaming components, with every reference to them."""
+"""Renaming of components and of every reference to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import unquote
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import escape_token
 
 Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to old name to new name
 
 
-def rename_components(document: dict[str, Any], renames: Renames, *, old: bool) -> dict[str, Any]:
-    """The document with components renamed in place.
+def rename_components(document: JsonObject, renames: Renames, *, old: bool) -> JsonObject:
+    """Return a copy of the document with components renamed.
 
-    Pointers into them, discriminator mappings and security names follow.
+    References to them, discriminator mappings and security requirements follow.
     """
-    changed = _References(renames, old=old).rewrite(document)
-    result: dict[str, Any] = dict(changed)
+    changed = _ReferenceRenamer(renames, old=old).rewrite(document)
+    result: JsonObject = dict(changed)
     container = result if old else dict(result.get("components") or {})
     for section, names in renames.items():
         if isinstance(container.get(section), dict):
@@ -31,7 +30,7 @@ def rename_components(document: dict[str, Any], renames: Renames, *, old: bool) 
     return result
 
 
-class _References:
+class _ReferenceRenamer:
     def __init__(self, renames: Renames, *, old: bool) -> None:
         self.base = "#/" if old else "#/components/"
         self.renames = renames
@@ -43,11 +42,11 @@ class _References:
             result = None
             for key, value in node.items():
                 if key == "$ref" and isinstance(value, str):
-                    new: Json = self._reference(value)
+                    new: Json = self._rename_reference(value)
                 elif key == "discriminator" and isinstance(value, dict):
-                    new = self._discriminator(value)
+                    new = self._rename_discriminator(value)
                 elif key == "security" and self.schemes and isinstance(value, list):
-                    new = [self._requirement(one) for one in value]
+                    new = [self._rename_requirement(requirement) for requirement in value]
                     new = value if new == value else new
                 elif isinstance(value, (dict, list)):
                     new = self.rewrite(value)
@@ -61,26 +60,24 @@ class _References:
             items = [
                 self.rewrite(value) if isinstance(value, (dict, list)) else value for value in node
             ]
-            return (
-                node if all(one is other for one, other in zip(items, node, strict=True)) else items
-            )
+            return node if all(new is old for new, old in zip(items, node, strict=True)) else items
         return node
 
-    def _discriminator(self, node: dict[str, Any]) -> Json:
+    def _rename_discriminator(self, node: JsonObject) -> Json:
         if not isinstance(node.get("mapping"), dict) and not isinstance(
             node.get("defaultMapping"), str
         ):
-            return self.rewrite(node)  # a property of this name
+            return self.rewrite(node)  # a property called `discriminator`
         result = dict(node)
         if isinstance(node.get("mapping"), dict):
             result["mapping"] = {
-                name: self._mapped(target) for name, target in node["mapping"].items()
+                name: self._rename_target(target) for name, target in node["mapping"].items()
             }
         if "defaultMapping" in node:
-            result["defaultMapping"] = self._mapped(node["defaultMapping"])
+            result["defaultMapping"] = self._rename_target(node["defaultMapping"])
         return result
 
-    def _reference(self, reference: str) -> str:
+    def _rename_reference(self, reference: str) -> str:
         if not reference.startswith(self.base):
             return reference
         section, _, rest = reference[len(self.base) :].partition("/")
@@ -94,19 +91,19 @@ class _References:
             reference if new is None else f"{self.base}{section}/{escape_token(new)}{slash}{tail}"
         )
 
-    def _mapped(self, target: Json) -> Json:
+    def _rename_target(self, target: Json) -> Json:
         if not isinstance(target, str):
             return target
-        return self._reference(target) if "/" in target else self.schemas.get(target, target)
+        return self._rename_reference(target) if "/" in target else self.schemas.get(target, target)
 
-    def _requirement(self, requirement: Json) -> Json:
+    def _rename_requirement(self, requirement: Json) -> Json:
         if not isinstance(requirement, dict):
             return requirement
         return {self.schemes.get(name, name): scopes for name, scopes in requirement.items()}
 
 
 def parse_component_reference(reference: Json, *, old: bool) -> tuple[str, str] | None:
-    """Section and name of the component that a local reference leads to, or into."""
+    """Return section and name of the component that a local reference leads to, or into."""
     base = "#/" if old else "#/components/"
     if not isinstance(reference, str) or not reference.startswith(base):
         return None
@@ -116,12 +113,13 @@ def parse_component_reference(reference: Json, *, old: bool) -> tuple[str, str] 
 
 
 def find_subtypes(schemas: Json, *, old: bool) -> dict[str, set[str]]:
-    """The schemas that extend each named schema by `allOf`, directly or through others: a
-    discriminator there may name them.
+    """Return the schemas that extend each named schema by `allOf`, directly or indirectly.
+
+    A discriminator of the extended schema may name them.
     """
     direct: dict[str, set[str]] = {}
     for name, schema in schemas.items() if isinstance(schemas, dict) else ():
-        for parent in _listed(schema, ("allOf",), old=old):
+        for parent in _list_branches(schema, ("allOf",), old=old):
             direct.setdefault(parent, set()).add(name)
     result = {}
     for parent, children in direct.items():
@@ -134,8 +132,8 @@ def find_subtypes(schemas: Json, *, old: bool) -> dict[str, set[str]]:
     return result
 
 
-def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[str]:
-    """The named schemas that are branches of a schema."""
+def _list_branches(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[str]:
+    """Yield the named schemas that are branches of a schema."""
     for keyword in keywords if isinstance(schema, dict) else ():
         branches = schema.get(keyword)
         for branch in branches if isinstance(branches, list) else ():
@@ -148,18 +146,16 @@ def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[s
                 yield found[1]
 
 
-def add_discriminator_mappings(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """The 3.x document with mappings for those schemas that are about to be renamed and whose
-    name is a discriminator's value.
-    """
-    result: dict[str, Any] = (
-        _DiscriminatorValues(document, names).rewrite(document, "document") if names else document
+def add_discriminator_mappings(document: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return the 3.x document with mappings for renamed schemas that discriminators name."""
+    result: JsonObject = (
+        _MappingAdder(document, names).rewrite(document, "document") if names else document
     )
     return result
 
 
-class _DiscriminatorValues(Rewriter):
-    def __init__(self, document: dict[str, Any], names: dict[str, str]) -> None:
+class _MappingAdder(Rewriter):
+    def __init__(self, document: JsonObject, names: dict[str, str]) -> None:
         super().__init__()
         self.names = names
         self.heirs = find_subtypes((document.get("components") or {}).get("schemas"), old=False)
@@ -168,7 +164,7 @@ class _DiscriminatorValues(Rewriter):
         discriminator = node.get("discriminator")
         if not isinstance(discriminator, dict):
             return node
-        listed = dict.fromkeys(_listed(node, ("oneOf", "anyOf"), old=False))
+        listed = dict.fromkeys(_list_branches(node, ("oneOf", "anyOf"), old=False))
         if len(self.at) == 3 and self.at[:2] == ["components", "schemas"]:
             listed.update(dict.fromkeys(sorted(self.heirs.get(self.at[2], ()))))
         mapping = discriminator.get("mapping")

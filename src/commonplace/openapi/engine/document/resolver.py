@@ -1,8 +1,4 @@
-"""References: finding what a `$ref` names, and writing values with their references replaced.
-
-Resolution is on demand and remembers what it has resolved. A cycle stays a `$ref` and is reported;
-so is what would not fit.
-"""
+"""Resolution of references, on demand and across files."""
 
 from __future__ import annotations
 
@@ -21,9 +17,7 @@ MAX_HOPS = 100
 
 
 class Target(NamedTuple):
-    """What a reference names: the value, the document it is in ('' is the root document), and
-    its pointer there.
-    """
+    """What a reference names: the value, its document ('' is the root) and its pointer."""
 
     value: Json
     base: str
@@ -31,14 +25,14 @@ class Target(NamedTuple):
 
 
 FetchTree = Callable[[str], SourceTree]
-"""Loads the text at an absolute path or address, or raises a CommonplaceError."""
+"""Loads the text at an absolute path or URL, or raises a CommonplaceError."""
 
 
 def follow_local_references(data: Json, value: JsonObject) -> tuple[JsonObject, str]:
-    """The object behind a chain of references inside one document, and its pointer; the value
-    itself and '' where there are none.
+    """Follow a chain of references within a document; return the object and its pointer.
 
-    A chain that leads to another file, to nothing or back to itself ends where it does.
+    Without references these are the value itself and ''. The chain ends at the last object before
+    another file, a missing target or a cycle.
     """
     pointer = ""
     for _ in range(MAX_HOPS):
@@ -53,8 +47,8 @@ def follow_local_references(data: Json, value: JsonObject) -> tuple[JsonObject, 
 
 
 def collect_anchors(data: Json) -> dict[str, Json]:
-    """`$anchor`, `$dynamicAnchor` and `$id` of a tree, by the reference that names them."""
-    found: dict[str, Json] = {}
+    """Return the schemas with `$anchor`, `$dynamicAnchor` or `$id`, by their references."""
+    anchors: dict[str, Json] = {}
     stack = [data]
     while stack:
         node = stack.pop()
@@ -62,47 +56,45 @@ def collect_anchors(data: Json) -> dict[str, Json]:
             for keyword in ("$anchor", "$dynamicAnchor"):
                 name = node.get(keyword)
                 if type(name) is str:
-                    found.setdefault("#" + name, node)
+                    anchors.setdefault("#" + name, node)
             name = node.get("$id")
             if type(name) is str:
-                found.setdefault(name.rstrip("#"), node)
+                anchors.setdefault(name.rstrip("#"), node)
             stack.extend(value for value in node.values() if type(value) in (dict, list))
         elif type(node) is list:
             stack.extend(value for value in node if type(value) in (dict, list))
-    return found
+    return anchors
 
 
 @dataclass(slots=True)
 class ReferenceResolver:
-    """Resolves references of one document, across files where `fetch` allows it."""
+    """Resolves the references of a document, across files if `fetch` is given."""
 
     document: ApiDocument
     fetch: FetchTree | None = None
     trees: dict[str, Json] = field(default_factory=dict)
     _anchors: dict[str, dict[str, Json]] = field(default_factory=dict)
-    _ends: dict[str, Json] = field(default_factory=dict)
+    _followed: dict[str, Json] = field(default_factory=dict)
 
     def resolve(self, ref: str, base: str = "") -> Target:
-        """What a reference names, one hop. UNRESOLVED_REF where there is nothing."""
+        """Return what a reference names, one hop; raise UNRESOLVED_REF if there is nothing."""
         address, fragment = urldefrag(ref)
-        where = self._absolute(address, base) if address else base
-        anchors = self._anchor_table(base) if address or not fragment.startswith("/") else {}
+        where = self._make_absolute(address, base) if address else base
+        anchors = self._get_anchors(base) if address or not fragment.startswith("/") else {}
         if address and address in anchors:
             value = lookup_pointer(anchors[address], fragment)
             if value is not MISSING:
                 return Target(value, base, ref)
-        data = self._data(where, ref)
+        data = self._load_tree(where, ref)
         if fragment and not fragment.startswith("/"):
-            value = self._anchor_table(where).get("#" + unquote(fragment), MISSING)
+            value = self._get_anchors(where).get("#" + unquote(fragment), MISSING)
         else:
             value = lookup_pointer(data, fragment)
             if value is MISSING and not address:
-                value = self._within_a_resource(fragment, where)
+                value = self._lookup_in_resources(fragment, where)
             elif value is MISSING and fragment == "/":
-                value, fragment = (
-                    data,
-                    "",
-                )  # strictly an entry without a name, but many mean the whole file
+                # Strictly this is an entry without a name, but many mean the whole file.
+                value, fragment = data, ""
         if value is MISSING:
             raise CommonplaceError(
                 UNRESOLVED_REF,
@@ -113,38 +105,40 @@ class ReferenceResolver:
         return Target(value, where, fragment)
 
     def follow(self, value: Json, base: str = "") -> Target:
-        """The value at the end of a chain of references."""
+        """Follow a chain of references to its end; raise UNRESOLVED_REF or CIRCULAR_REF."""
         target = Target(value, base, "")
-        seen: dict[tuple[str, str], None] = {}  # the same words in another file may lead elsewhere
+        visited: dict[
+            tuple[str, str], None
+        ] = {}  # the same text may lead elsewhere in another file
         while type(target.value) is dict and type(target.value.get("$ref")) is str:
             ref = target.value["$ref"]
-            if (target.base, ref) in seen or len(seen) > MAX_HOPS:
+            if (target.base, ref) in visited or len(visited) > MAX_HOPS:
                 raise CommonplaceError(
                     CIRCULAR_REF,
                     f"{ref} leads back to itself.",
-                    details={"refs": [one for _, one in seen][:20]},
+                    details={"refs": [reference for _, reference in visited][:20]},
                 )
-            seen[target.base, ref] = None
+            visited[target.base, ref] = None
             target = self.resolve(ref, target.base)
         return target
 
     def try_follow(self, value: Json, base: str = "") -> Json:
-        """The value at the end of a chain, or the value itself where the chain is broken."""
+        """Follow a chain of references; return the value itself if the chain is broken."""
         if type(value) is not dict or "$ref" not in value:
             return value
         ref = value["$ref"]
-        if not base and type(ref) is str and ref in self._ends:
-            end = self._ends[ref]
+        if not base and type(ref) is str and ref in self._followed:
+            end = self._followed[ref]
             return value if end is MISSING else end
         try:
             end = self.follow(value, base).value
         except CommonplaceError:
             end = MISSING
         if not base and type(ref) is str:
-            self._ends[ref] = end
+            self._followed[ref] = end
         return value if end is MISSING else end
 
-    def _absolute(self, address: str, base: str) -> str:
+    def _make_absolute(self, address: str, base: str) -> str:
         start = base or self.document.base or ""
         own = self.document.data.get("$self")
         if not base and isinstance(own, str) and address == own:
@@ -156,16 +150,15 @@ class ReferenceResolver:
         )
         return "" if absolute == self.document.base else absolute
 
-    def _data(self, where: str, ref: str) -> Json:
+    def _load_tree(self, where: str, ref: str) -> Json:
         if not where:
             return self.document.data
         if where not in self.trees:
             if self.fetch is None or (not self.document.base and "://" not in where):
                 raise CommonplaceError(
                     UNRESOLVED_REF,
-                    f"{ref} is in another file, which cannot be found from here.",
-                    hint="Pass the document as `file` or `url`, so that relative references have "
-                    "a start.",
+                    f"{ref} is in another file, whose location is not known.",
+                    hint="Pass the document as `file` or `url`, so that relative references resolve.",
                     details={"ref": ref, "external": True},
                 )
             try:
@@ -177,11 +170,9 @@ class ReferenceResolver:
                 ) from None
         return self.trees[where]
 
-    def _within_a_resource(self, fragment: str, where: str) -> Json:
-        """What a pointer names in a schema with `$id`, against which pointers inside it count;
-        MISSING unless just one has it.
-        """
-        table = self._anchor_table(where)
+    def _lookup_in_resources(self, fragment: str, where: str) -> Json:
+        """Look a pointer up in the schemas with `$id`; MISSING unless exactly one has it."""
+        table = self._get_anchors(where)
         named = [
             value
             for name, node in table.items()
@@ -189,7 +180,7 @@ class ReferenceResolver:
         ]
         return named[0] if len(named) == 1 else MISSING
 
-    def _anchor_table(self, base: str) -> dict[str, Json]:
+    def _get_anchors(self, base: str) -> dict[str, Json]:
         table = self._anchors.get(base)
         if table is None:
             data = self.document.data if not base else self.trees.get(base)

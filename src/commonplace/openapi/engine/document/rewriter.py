@@ -12,7 +12,7 @@ Hook = Callable[[dict[str, Json]], Json]
 
 
 class Drop:
-    """What a hook returns to remove its object from the parent."""
+    """The type of DROP, which a hook returns to remove its object."""
 
 
 DROP: Final = Drop()
@@ -21,13 +21,14 @@ DROP: Final = Drop()
 class Rewriter:
     """Rewrites a document bottom up.
 
-    A subclass defines `on_<kind>(node)` for the kinds it changes; the hook gets a node whose
-    children are already rewritten and returns that node, a new one, or DROP. It must not mutate
-    what it is given: `edit` copies.
+    A subclass defines `on_<kind>(node)` for the kinds it changes. The hook gets a node whose
+    children are already rewritten and returns that node, a new one or DROP; it must not change
+    the node. `enter_<kind>(node)` is called before the children. Untouched branches are shared
+    with the source.
     """
 
     booleans_stay: frozenset[str] = frozenset()
-    """Keywords of a schema whose true or false is said in those words in the target too."""
+    """Keywords whose boolean schemas stay booleans in the target."""
 
     def __init__(self) -> None:
         self.at: list[str] = []
@@ -42,12 +43,13 @@ class Rewriter:
                 self._entering[kind] = before
 
     def pointer(self, *more: str) -> str:
-        """The JSON pointer of the object being rewritten."""
+        """Return the pointer of the object being rewritten."""
         return "".join(
             "/" + token.replace("~", "~0").replace("/", "~1") for token in (*self.at, *more)
         )
 
     def rewrite(self, node: Json, kind: str) -> Json:
+        """Return the rewritten form of an object of a kind."""
         if not isinstance(node, dict):
             return (
                 self.on_boolean_schema(node)
@@ -75,6 +77,7 @@ class Rewriter:
         return hook(result) if hook is not None else result
 
     def on_boolean_schema(self, node: bool) -> Json:
+        """Rewrite a schema that is true or false."""
         return node
 
     def _child(

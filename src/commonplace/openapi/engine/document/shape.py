@@ -1,9 +1,4 @@
-"""Where each kind of OpenAPI object sits inside another, for 2.0 to 3.2, and a rewriter that
-walks a document by that table.
-
-The rewriter copies only what changes: untouched branches are shared with the source, which is never
-mutated.
-"""
+"""The shape of documents: which kind of object is where inside another, for 2.0 to 3.2."""
 
 from __future__ import annotations
 
@@ -129,7 +124,7 @@ SHAPE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "xml": {},
 }
 
-# Objects whose every member that is not an extension is of one kind.
+# Objects whose members, apart from extensions, are all of one kind.
 OPEN_SHAPE: Final[dict[str, str]] = {
     "paths": "path_item",
     "responses": "response",

@@ -164,7 +164,7 @@ def render_document(
 
 def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLiterals) -> str:
     """Write a value as JSON or YAML text; ANSWER_TOO_LARGE above the limit."""
-    value = numbers.marked(value)
+    value = numbers.mark(value)
     try:
         encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except (TypeError, ValueError):
@@ -181,7 +181,7 @@ def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLit
             details={"bytes": len(encoded), "limit_bytes": limit_bytes},
         )
     if format_ == "json":
-        return numbers.written(encoded.decode(), json=True)
+        return numbers.restore(encoded.decode(), json=True)
     import yaml
 
     dumper = yaml.CSafeDumper if hasattr(yaml, "CSafeDumper") else yaml.SafeDumper
@@ -190,7 +190,7 @@ def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLit
             orjson.loads(encoded), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120
         )
     )
-    return numbers.written(text, json=False)
+    return numbers.restore(text, json=False)
 
 
 def _count_operations(family: Family, item: JsonObject) -> int:

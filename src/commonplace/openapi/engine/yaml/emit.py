@@ -1,18 +1,17 @@
-"""Documents as text: JSON or YAML, keys in the order they have."""
+"""Writing of values as JSON or YAML; keys keep their order."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import orjson
 
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.model import Format
 from commonplace.openapi.number_literals import NumberLiterals
 
-# What YAML 1.1 or 1.2 would read as something else than text.
+# Scalars that YAML 1.1 or 1.2 would not read as text.
 _AMBIGUOUS = re.compile(
     r"(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?\.(?:inf|nan)|[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:e[-+]?[0-9]+)?"
     r"|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?|\d{4}-\d\d?-\d\d?.*)\Z",
@@ -35,61 +34,62 @@ def to_text(data: Json, form: Format, numbers: NumberLiterals = _NO_NUMBERS) -> 
 
 
 def to_json(data: Json, numbers: NumberLiterals = _NO_NUMBERS) -> str:
-    """Indented by two; integers of any size."""
-    data = numbers.marked(data)
+    """Write a value as JSON, indented by two; integers may have any size."""
+    data = numbers.mark(data)
     try:
         text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     except TypeError:
         text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    return numbers.written(text, json=True)
+    return numbers.restore(text, json=True)
 
 
 def to_yaml(data: Json, indent: int = 0, numbers: NumberLiterals = _NO_NUMBERS) -> str:
-    """Block style, two spaces. Reading it back gives the same value."""
+    """Write a value as YAML in block style; parsing the text gives the same value."""
     lines: list[str] = []
-    data = numbers.marked(data)
+    data = numbers.mark(data)
     if isinstance(data, dict) and data:
-        _mapping(data, " " * indent, lines)
+        _write_mapping(data, " " * indent, lines)
     elif isinstance(data, list) and data:
-        _sequence(data, " " * indent, lines)
+        _write_sequence(data, " " * indent, lines)
     else:
-        lines.append(" " * indent + _scalar(data, " " * indent))
-    return numbers.written("\n".join(lines) + "\n", json=False)
+        lines.append(" " * indent + _write_scalar(data, " " * indent))
+    return numbers.restore("\n".join(lines) + "\n", json=False)
 
 
-def _mapping(node: dict[str, Any], pad: str, lines: list[str]) -> None:
+def _write_mapping(node: JsonObject, pad: str, lines: list[str]) -> None:
     for key, value in node.items():
         head = f"{pad}{yaml_key(key)}:"
         if isinstance(value, dict) and value:
             lines.append(head)
-            _mapping(value, pad + "  ", lines)
+            _write_mapping(value, pad + "  ", lines)
         elif isinstance(value, list) and value:
             lines.append(head)
-            _sequence(value, pad + "  ", lines)
+            _write_sequence(value, pad + "  ", lines)
         else:
-            lines.append(f"{head} {_scalar(value, pad + '  ')}")
+            lines.append(f"{head} {_write_scalar(value, pad + '  ')}")
 
 
-def _sequence(node: list[Any], pad: str, lines: list[str]) -> None:
+def _write_sequence(node: JsonArray, pad: str, lines: list[str]) -> None:
     for value in node:
         if isinstance(value, (dict, list)) and value:
             start = len(lines)
             if isinstance(value, dict):
-                _mapping(value, pad + "  ", lines)
+                _write_mapping(value, pad + "  ", lines)
             else:
-                _sequence(value, pad + "  ", lines)
+                _write_sequence(value, pad + "  ", lines)
             lines[start] = f"{pad}- {lines[start][len(pad) + 2 :]}"
         else:
-            lines.append(f"{pad}- {_scalar(value, pad + '  ')}")
+            lines.append(f"{pad}- {_write_scalar(value, pad + '  ')}")
 
 
 def yaml_key(key: str) -> str:
+    """Write a mapping key, in quotes if necessary."""
     if len(key) > 500 or "\n" in key:
-        return _quoted(key)
-    return key if _is_plain(key) else _single_or_double(key)
+        return _quote_as_json(key)
+    return key if _is_plain(key) else _quote(key)
 
 
-def _scalar(value: Json, pad: str) -> str:
+def _write_scalar(value: Json, pad: str) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -97,7 +97,7 @@ def _scalar(value: Json, pad: str) -> str:
     if value is False:
         return "false"
     if isinstance(value, str):
-        return _text(value, pad)
+        return _write_text(value, pad)
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
             return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
@@ -108,7 +108,7 @@ def _scalar(value: Json, pad: str) -> str:
     return "{}" if isinstance(value, dict) else "[]"
 
 
-def _text(value: str, pad: str) -> str:
+def _write_text(value: str, pad: str) -> str:
     if "\n" in value:
         body = value.rstrip("\n")
         lines = body.split("\n")
@@ -122,8 +122,8 @@ def _text(value: str, pad: str) -> str:
             sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
             rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
             return "\n".join([f"|{sign}", *rows])
-        return _quoted(value)
-    return value if _is_plain(value) else _single_or_double(value)
+        return _quote_as_json(value)
+    return value if _is_plain(value) else _quote(value)
 
 
 def _is_plain(value: str) -> bool:
@@ -136,15 +136,15 @@ def _is_plain(value: str) -> bool:
     )
 
 
-def _single_or_double(value: str) -> str:
+def _quote(value: str) -> str:
     if _BLOCK.match(value):
         return "'" + value.replace("'", "''") + "'"
-    return _quoted(value)
+    return _quote_as_json(value)
 
 
-def _quoted(value: str) -> str:
+def _quote_as_json(value: str) -> str:
     try:
         text = orjson.dumps(value).decode()
     except TypeError:  # lone surrogates
         text = json.dumps(value)
-    return _SPECIAL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _SPECIAL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

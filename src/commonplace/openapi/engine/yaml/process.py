@@ -1,8 +1,8 @@
-"""Large YAML is parsed in a process of its own: the parser holds the interpreter lock for
-seconds, and everybody would wait for it.
+"""Parsing of large YAML texts in a process of their own.
 
-python -m commonplace.openapi.engine.yaml.process < one line of limits, then the text > one line
-about it, then its JSON
+The parser holds the interpreter lock for seconds, and every other call would wait for it. The
+process reads one line with the limits and then the text; it writes one line with the outcome and
+then the JSON.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import subprocess
 import sys
 import threading
 from dataclasses import asdict
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.errors import CODES, SPEC_TOO_LARGE
 from commonplace.openapi.model import DocumentLimits, DuplicateKey
 from commonplace.openapi.number_literals import NumberLiterals
 
-SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 _running: set[subprocess.Popen[bytes]] = set()
 _guard = threading.Lock()
 
@@ -29,7 +29,7 @@ _guard = threading.Lock()
 def parse_in_subprocess(
     text: str, limits: DocumentLimits
 ) -> tuple[bytes, tuple[DuplicateKey, ...]] | None:
-    """The JSON of a YAML text and its duplicate keys; None where no process can be started here."""
+    """Return the JSON of a YAML text and its duplicate keys; None if no process can be started."""
     head = orjson.dumps(asdict(limits))
     try:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -44,22 +44,24 @@ def parse_in_subprocess(
         _running.add(process)
     try:
         answer, _ = process.communicate(
-            head + b"\n" + text.encode("utf-8", "surrogatepass"), SECONDS
+            head + b"\n" + text.encode("utf-8", "surrogatepass"), TIMEOUT_SECONDS
         )
     except subprocess.TimeoutExpired:
         raise CommonplaceError(
             SPEC_TOO_LARGE,
-            f"Parsing the YAML text took more than {SECONDS:.0f} s.",
+            f"Parsing the YAML text took more than {TIMEOUT_SECONDS:.0f} s.",
             hint="Convert it to JSON.",
         ) from None
     finally:
-        _end(process)
-    said, _, document = answer.partition(b"\n")
-    if not said:
+        _stop(process)
+    outcome_line, _, document = answer.partition(b"\n")
+    if not outcome_line:
         raise CommonplaceError(
-            SPEC_TOO_LARGE, "The YAML text could not be parsed: it needs more memory than there is."
+            SPEC_TOO_LARGE,
+            "There is not enough memory to parse the YAML text.",
+            hint="Convert it to JSON.",
         )
-    outcome: dict[str, Any] = orjson.loads(said)
+    outcome: JsonObject = orjson.loads(outcome_line)
     if "code" in outcome:
         code = next(code for code in CODES if code.name == outcome["code"])
         raise CommonplaceError(
@@ -69,7 +71,7 @@ def parse_in_subprocess(
 
 
 def stop_parsers() -> None:
-    """End the processes that still parse: the server stops."""
+    """End the processes that are still parsing, when the server stops."""
     with _guard:
         running = tuple(_running)
     for process in running:
@@ -77,7 +79,7 @@ def stop_parsers() -> None:
             process.kill()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.kill()
     process.communicate()
@@ -85,7 +87,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _running.discard(process)
 
 
-def _answer(source: bytes) -> bytes:
+def _parse_request(source: bytes) -> bytes:
     from commonplace.openapi.engine.yaml.parse import parse_yaml
 
     head, _, text = source.partition(b"\n")
@@ -103,14 +105,14 @@ def _answer(source: bytes) -> bytes:
                 "details": dict(error.details),
             }
         )
-    said = orjson.dumps({"duplicates": [asdict(duplicate) for duplicate in duplicates]})
-    written = orjson.dumps(numbers.marked(data))
+    outcome_line = orjson.dumps({"duplicates": [asdict(duplicate) for duplicate in duplicates]})
+    encoded = orjson.dumps(numbers.mark(data))
     return (
-        said
+        outcome_line
         + b"\n"
-        + (numbers.written(written.decode(), json=True).encode() if len(numbers) else written)
+        + (numbers.restore(encoded.decode(), json=True).encode() if len(numbers) else encoded)
     )
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(_answer(sys.stdin.buffer.read()))
+    sys.stdout.buffer.write(_parse_request(sys.stdin.buffer.read()))
