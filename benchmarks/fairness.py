@@ -55,9 +55,13 @@ class Client:
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         params = {"name": tool, "arguments": {"project": "p", **arguments}, "_meta": STATELESS}
         headers = {
-            "Authorization": f"Bearer {self._tenant}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
-            "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
-        }  # fmt: skip
+            "Authorization": f"Bearer {self._tenant}",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
         self._connection.request(
             "POST",
             "/mcp",

@@ -230,10 +230,14 @@ def fill(database: Database, size: int) -> None:
     database.write_now(
         lambda c: (
             c.execute(
-                f"""{SERIES} INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
-            SELECT i, :tenant, 'p', printf('/d%02d/f%07d', i % 100, i), 10, '', i, i, CAST(printf('chunk %d', i) AS BLOB) FROM n;
-            INSERT INTO mcp_file_ancestors SELECT apikey_hash, project, substr(path, 1, 4), updated_at, id FROM mcp_files;
-            INSERT INTO mcp_file_ancestors SELECT apikey_hash, project, '', updated_at, id FROM mcp_files""",
+                f"""{SERIES} INSERT INTO mcp_files (id, apikey_hash, project, path, size,
+                content_hash, created_at, updated_at, content)
+            SELECT i, :tenant, 'p', printf('/d%02d/f%07d', i % 100, i), 10,
+                '', i, i, CAST(printf('chunk %d', i) AS BLOB) FROM n;
+            INSERT INTO mcp_file_ancestors
+            SELECT apikey_hash, project, substr(path, 1, 4), updated_at, id FROM mcp_files;
+            INSERT INTO mcp_file_ancestors
+            SELECT apikey_hash, project, '', updated_at, id FROM mcp_files""",
                 keys,
             )
             and None

@@ -105,7 +105,8 @@ def texts_for(count: int) -> list[tuple[str, str]]:
                 str(number),
                 (
                     f"Note {number}: "
-                    f"{sentences[0][:60]}\n{' . '.join(sentences[:3])[:400]}\n{chance.choice(functions)[:300]}"
+                    f"{sentences[0][:60]}\n{' . '.join(sentences[:3])[:400]}\n"
+                    f"{chance.choice(functions)[:300]}"
                 ),
             )
         )

@@ -88,7 +88,8 @@ def main() -> None:
         seconds = statistics.median(one[0] for one in results)
         peak = max(one[1] for one in results)
         print(
-            f"{case:<20}{seconds:>9.2f}{peak:>9.0f}{reference if reference is not None else '-':>13}"
+            f"{case:<20}{seconds:>9.2f}{peak:>9.0f}"
+            f"{reference if reference is not None else '-':>13}"
         )
 
 

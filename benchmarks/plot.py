@@ -23,8 +23,8 @@ def draw(sets: Sequence[Any], fused: Callable[[Any], Any], path: Path) -> None:
         ),
         f'<rect width="{width}" height="{HEIGHT + TOP + 44}" fill="#ffffff"/>',
         (
-            f'<text x="{LEFT}" y="18" font-size="14">nDCG@10: words, meaning, and both with one set '
-            f"of parameters</text>"
+            f'<text x="{LEFT}" y="18" font-size="14">nDCG@10: words, meaning, and both with one '
+            "set of parameters</text>"
         ),
     ]
     for at, (name, colour) in enumerate(COLOURS):

@@ -71,9 +71,13 @@ class Line:
         params = {"name": tool, "arguments": {"project": PROJECT, **arguments}, "_meta": STATELESS}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         headers = {
-            "Authorization": f"Bearer {token(tenant)}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
-            "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
-        }  # fmt: skip
+            "Authorization": f"Bearer {token(tenant)}",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
         self._connection.request("POST", "/mcp", body, headers)
         answer = json.loads(self._connection.getresponse().read())
         assert not answer["result"]["isError"], answer

@@ -288,7 +288,8 @@ def _insert_tenant(connection: Connection, owned: Owned) -> None:
     place, size = (owned.owner, PROJECT), len(owned.texts)
     contents = list(owned.files())
     connection.executemany(
-        """INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+        """INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at,
+        updated_at, content)
         VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?)""",
         (
             (number, *place, path, len(content), _digest(content), content)
@@ -296,8 +297,9 @@ def _insert_tenant(connection: Connection, owned: Owned) -> None:
         ),
     )
     connection.executemany(
-        """INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content,
-        content_hash, context, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 1, 1)""",
+        """INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index,
+        start_byte, end_byte, chunk_content, content_hash, context, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 1, 1)""",
         (
             (n, *place, path, *rest, text, _digest(text.encode()))
             for n, path, *rest, text in owned.chunks()

@@ -99,9 +99,16 @@ def growth(sizes: list[int], seeds: Path) -> bool:
         both = searched(server, queries[20:], "hybrid")
         used = (processor_seconds(server.process.pid) - used) * 1000 / QUERIES
         rows.append(
-            (f"{size:,}", *(f"{percentile(words, p):.1f}" for p in (0.5, 0.95)), *(f"{percentile(both, p):.1f}" for p in (0.5, 0.95)),
-             f"{used:.1f}", f"{first:.0f}", f"{without_mb:.0f}", f"{rss_mb(server.process.pid):.0f}")
-        )  # fmt: skip
+            (
+                f"{size:,}",
+                *(f"{percentile(words, p):.1f}" for p in (0.5, 0.95)),
+                *(f"{percentile(both, p):.1f}" for p in (0.5, 0.95)),
+                f"{used:.1f}",
+                f"{first:.0f}",
+                f"{without_mb:.0f}",
+                f"{rss_mb(server.process.pid):.0f}",
+            )
+        )
         server.close()
         if size == 100_000:
             within = percentile(both, 0.95) <= LIMIT_MS

@@ -170,13 +170,15 @@ def _write_files(connection: Connection, start: int, drawn: np.ndarray, words: l
             offset += len(text)
 
     connection.executemany(
-        """INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+        """INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at,
+        updated_at, content)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         files(),
     )
     connection.executemany(
-        """INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content,
-        content_hash, context, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, 0)""",
+        """INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index,
+        start_byte, end_byte, chunk_content, content_hash, context, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, 0)""",
         chunks(),
     )
     keys = ((start + at + 1, _key(start + at)) for at in range(len(texts)))

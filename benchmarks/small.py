@@ -164,10 +164,8 @@ def main() -> None:
             print(f"  {gain:4.2f}  chosen on: {halves[0]}   held out: {halves[1]}")
         print("  by size, shipped gain, held-out half")
         for size in SIZES:
-            print(
-                f"  {size:4}  "
-                f"{refused([item for item in asked if item.documents == size and item.half == 1], mode, shipped)}"
-            )
+            held_out = [item for item in asked if item.documents == size and item.half == 1]
+            print(f"  {size:4}  {refused(held_out, mode, shipped)}")
 
 
 if __name__ == "__main__":

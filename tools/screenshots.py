@@ -35,7 +35,10 @@ paths:
       summary: List the pets
       tags: [pets]
       parameters:
-        - {name: limit, in: query, description: Most pets in one answer, schema: {type: integer, maximum: 100}}
+        - name: limit
+          in: query
+          description: Maximum number of pets
+          schema: {type: integer, maximum: 100}
       responses:
         '200':
           description: The pets
@@ -74,14 +77,14 @@ NEWER = API.replace("  /pets/{id}:\n", "  /animals/{id}:\n").replace(
 )
 RUNBOOK = """# Rolling back a release
 
-1. Stop the canary: the blue switch in the deploy console sends all traffic to the last good release.
+1. Stop the canary: the blue switch in the deploy console sends all traffic to the last release.
 2. Tell the people on call in the incident channel what you did, and when.
 3. Only then look for the cause.
 
 ## When the database is locked
 
-Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked for more than a minute, look
-for a backup that did not end.
+Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked
+for more than a minute, look for a backup that did not end.
 """
 FEEDBACK: dict[str, Any] = {
     "type": "bug-report",

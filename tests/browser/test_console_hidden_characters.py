@@ -14,7 +14,10 @@ from tests.server.conformance.program import Served
 
 from commonplace.kernel.hidden_characters import find_hidden
 
-HIDDEN = "w\u202exw\u2066xw\u200bxw\u2060xw\u2062xw\U000e0041xw\ufe01\ufe02xw\ufff9xw\u00ad\u00adxw\u3164xw\ufdd0xw\u009bxw\u2028x"
+HIDDEN = (
+    "w\u202exw\u2066xw\u200bxw\u2060xw\u2062xw\U000e0041xw\ufe01\ufe02x"
+    "w\ufff9xw\u00ad\u00adxw\u3164xw\ufdd0xw\u009bxw\u2028x"
+)
 ORDINARY = "می‌خواهم क्‍ष 👩🏽‍💻 ⚠️ שלום‏!"
 TEXT = f"plain {HIDDEN} {ORDINARY}"
 PROJECT = f"p{HIDDEN[:12]}"
@@ -23,10 +26,14 @@ ALL_TEXT = """() => {
   const found = [];
   while (texts.nextNode()) {
     const owner = texts.currentNode.parentElement;
-    if (!owner.closest('.cm-editor, textarea, input, script, style')) found.push(texts.currentNode.nodeValue);
+    if (!owner.closest('.cm-editor, textarea, input, script, style')) {
+      found.push(texts.currentNode.nodeValue);
+    }
   }
   document.querySelectorAll('[title], [aria-label]').forEach((element) => {
-    if (!element.closest('.cm-editor')) found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
+    if (!element.closest('.cm-editor')) {
+      found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
+    }
   });
   return found;
 }"""

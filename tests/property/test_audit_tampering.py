@@ -22,7 +22,8 @@ from pathlib import Path
 from commonplace.telemetry.audit import AuditLog
 audit = AuditLog(Path(sys.argv[1]), segment_bytes=6000)
 for number in range(int(sys.argv[2])):
-    audit.append({"type": "call", "tool": "file_write", "tenant": "a", "arguments": {"path": f"/n{number}.md"}, "outcome": "ok"})
+    call = {"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"}
+    audit.append({**call, "arguments": {"path": f"/n{number}.md"}})
 audit.close()
 """
 

@@ -18,7 +18,10 @@ from commonplace.kernel.hidden_characters import (
 )
 from commonplace.kernel.json.document import Document, encode_twice
 
-SPECIAL = "\x00\x1b\x7f\x85\x9b\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u202e\u2060\u2066\u3164"
+SPECIAL = (
+    "\x00\x1b\x7f\x85\x9b\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e"
+    "\u200b\u200c\u200d\u200e\u200f\u2028\u202e\u2060\u2066\u3164"
+)
 CONTEXT = (
     '\ufe0f\ufeff\uffa0\ufff9\ufffe\U000e0041\U000e007f\U000e0100\U0001f3f4\U0001f468کमשa1\n\r" \\'
 )

@@ -268,7 +268,10 @@ def test_an_unknown_bare_method_is_unknown_whatever_it_brings(over_http: Served)
 
 
 def test_requests_with_the_same_id_are_each_answered(shared: Lines) -> None:
-    ask = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"seconds":0.01}}}\n'
+    ask = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call",'
+        b'"params":{"name":"wait","arguments":{"seconds":0.01}}}\n'
+    )
     answers = shared.exchange(ask * 5, lambda read: len(read) >= 5)
     assert [answer["id"] for answer in answers] == [1] * 5
     assert all(answer["result"]["isError"] is False for answer in answers)
@@ -426,9 +429,12 @@ def test_the_clients_death_ends_the_process(tmp_path: Path) -> None:
 import json, subprocess, sys, time
 server = subprocess.Popen([sys.argv[1], "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 call = {"name": "wait", "arguments": {"seconds": 60}}
-hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-for number, (method, params) in enumerate([("initialize", hello), ("tools/call", call), ("ping", {})]):
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\\n")
+client = {"name": "x", "version": "1"}
+hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+requests = [("initialize", hello), ("tools/call", call), ("ping", {})]
+for number, (method, params) in enumerate(requests):
+    request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    server.stdin.write(json.dumps(request).encode() + b"\\n")
 server.stdin.flush()
 server.stdout.readline(), server.stdout.readline()
 print(server.pid, flush=True)

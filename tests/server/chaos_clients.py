@@ -82,9 +82,12 @@ class Deployment:
     async def _ask(self, tenant: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         params = {"name": tool, "arguments": {"project": PROJECT, **arguments}, "_meta": STATELESS}
         headers = {
-            "Authorization": f"Bearer {tenant}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
+            "Authorization": f"Bearer {tenant}",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
             "Accept": "application/json, text/event-stream",
-        }  # fmt: skip
+        }
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         url = random.choice(self.servers)
         response = await self.http.post(url, json=body, headers=headers, timeout=CALL_SECONDS)

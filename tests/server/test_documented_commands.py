@@ -36,7 +36,7 @@ RUN = ["README.md", "files.md", "instructions.md", "operate.md", "openapi-write.
 NOT_RUN = {
     "make ": "sets up and serves, or runs these tests",
     "commonplace serve": "runs until it is stopped; another test of this module starts one",
-    "commonplace keys rotate": "takes the id of `keys add`; tests/unit/cli/test_command_line.py runs it",
+    "commonplace keys rotate": "takes the id of `keys add`; test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace --data /srv/new restore": "an archive of another day, and a folder of the system",
 }

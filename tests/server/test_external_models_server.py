@@ -229,9 +229,14 @@ def test_a_deleted_file_is_never_sent_to_the_rerank_model(
 def test_no_key_is_in_anything_that_the_system_wrote(model: ModelServer, tmp_path: Path) -> None:
     data, config = tmp_path / "data", tmp_path / "config"
     loud = {
-        "MCP_LOG_VERBOSE": "1", "MCP_LOG_DIAG": "1", "MCP_HANDSHAKE_TRACE": "1", "MCP_INIT_FRAME_DIAG": "1", "MCP_HEALTH_MIXED_DIAG": "1",
-        "MCP_LOG_FILE": str(data / "log.txt"), "MCP_TRACE_DIR": str(data / "traces"),
-    }  # fmt: skip
+        "MCP_LOG_VERBOSE": "1",
+        "MCP_LOG_DIAG": "1",
+        "MCP_HANDSHAKE_TRACE": "1",
+        "MCP_INIT_FRAME_DIAG": "1",
+        "MCP_HEALTH_MIXED_DIAG": "1",
+        "MCP_LOG_FILE": str(data / "log.txt"),
+        "MCP_TRACE_DIR": str(data / "traces"),
+    }
     configure(config, external_models(model.url), auth={"mode": "passthrough"})
     answers = []
     with serve_http(data, loud, "--config", str(config / "commonplace.yaml")) as served:
@@ -265,8 +270,11 @@ def test_no_key_is_in_anything_that_the_system_wrote(model: ModelServer, tmp_pat
     for command in commands:
         done = subprocess.run(
             [str(COMMONPLACE), "--config", str(config / "commonplace.yaml"), *command],
-            env=environment(data), cwd=data, capture_output=True, check=False,
-        )  # fmt: skip
+            env=environment(data),
+            cwd=data,
+            capture_output=True,
+            check=False,
+        )
         answers.append({"output": (done.stdout + done.stderr).decode()})
     written = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
     assert any("traces" in str(path) for path in written)

@@ -109,7 +109,10 @@ def test_an_open_stream_is_not_idle(server: Served) -> None:
     head = "".join(f"{name}: {value}\r\n" for name, value in client.headers.items())
     with connect(
         server,
-        f"GET /mcp HTTP/1.1\r\nHost: {server.address}\r\nAccept: text/event-stream\r\n{head}\r\n".encode(),
+        (
+            f"GET /mcp HTTP/1.1\r\nHost: {server.address}\r\n"
+            f"Accept: text/event-stream\r\n{head}\r\n"
+        ).encode(),
     ) as stream:
         assert b" 200 " in stream.recv(65536)
         with connect(server, b"GET / HTTP/1.1\r\nX-A: ") as idle:  # one that is, for comparison

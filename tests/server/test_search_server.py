@@ -20,7 +20,8 @@ WAIT_SECONDS = 60
 NOTES = {
     "/ops/db.md": "The SQLite database was locked because a second writer held the lock; raise "
     "busy_timeout to five seconds.",
-    "/ops/tls.md": "Certificates are renewed by certbot; an alert fires fifteen days before expiry.",
+    "/ops/tls.md": "Certificates are renewed by certbot; an alert fires fifteen days "
+    "before expiry.",
     "/food.md": "A man is eating a piece of bread with butter in the kitchen.",
 }
 

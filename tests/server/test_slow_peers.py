@@ -106,7 +106,9 @@ def test_slow_fetches_of_one_caller_hold_up_nobody_else(tmp_path: Path, trickler
             ("127.0.0.1", int(server.address.split(":")[1])), timeout=PROMPT_SECONDS
         ) as link:
             link.sendall(
-                f"GET /readyz HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode()
+                (
+                    f"GET /readyz HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n"
+                ).encode()
             )
             assert b" 200 " in link.recv(65536)
         assert time.monotonic() - others < PROMPT_SECONDS

@@ -303,8 +303,8 @@ def test_malformed_messages_are_named_in_one_line_with_their_id(
     [
         (
             (
-                rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"cut '
-                rb'in an emoji \ud83d"}}}'
+                rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":'
+                rb'{"name":"echo","arguments":{"text":"cut in an emoji \ud83d"}}}'
             ),
             7,
         ),
@@ -514,7 +514,9 @@ def test_health_endpoints_answer(server: Served) -> None:
     for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
         with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
             link.sendall(
-                f"GET {path} HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode()
+                (
+                    f"GET {path} HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n"
+                ).encode()
             )
             answer = b"".join(iter(lambda: link.recv(4096), b""))
         assert b"200 OK" in answer

@@ -114,8 +114,17 @@ def test_adding_a_text_again_keeps_what_is_not_given(typed: Typed) -> None:
 
 
 def test_suggestions_are_listed_decided_and_generalised(typed: Typed) -> None:
-    ids = [answer(typed, "add", "bug", f"Deploy failed, {day}", "-c", "OSError: No space left on device. Cleared the cache.")["id"]
-           for day in ("monday", "tuesday", "friday")]  # fmt: skip
+    ids = [
+        answer(
+            typed,
+            "add",
+            "bug",
+            f"Deploy failed, {day}",
+            "-c",
+            "OSError: No space left on device. Cleared the cache.",
+        )["id"]
+        for day in ("monday", "tuesday", "friday")
+    ]
     listed = answer(typed, "suggest")
     assert listed["links"]["total_pending"] > 0
     [cluster] = listed["generalize"]["suggestions"]
