@@ -9,7 +9,7 @@ from pathlib import Path
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paths import expand_home
 from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_NOT_FOUND
-from commonplace.openapi.store.fetch import UrlRules
+from commonplace.openapi.store.url_rules import UrlRules
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from commonplace.openapi.store.fetch import Network
+from commonplace.openapi.store.network import CallNetwork
 from commonplace.storage.network_loop import CallerSlots
 
 COMPUTING_THREADS = 4
@@ -32,15 +32,15 @@ class NetworkNeededError(BaseException):
     """
 
 
-def permitted_network(seconds: float) -> Network:
+def permitted_network(seconds: float) -> CallNetwork:
     """Return the network of the running call; on the command line a new one.
 
     Raises NetworkNeededError in the computing pool.
     """
-    network: Network | None = getattr(_thread_state, "network", None)
+    network: CallNetwork | None = getattr(_thread_state, "network", None)
     if getattr(_thread_state, "offline", False):
         raise NetworkNeededError
-    return network or Network(seconds)
+    return network or CallNetwork(seconds)
 
 
 class Workers:
@@ -55,7 +55,7 @@ class Workers:
         self._computing = ThreadPoolExecutor(threads, "openapi")
         self._network = ThreadPoolExecutor(network_threads, "openapi-fetch")
         self._slots = CallerSlots(network_threads, per_caller)
-        self._fetching: set[Network] = set()
+        self._fetching: set[CallNetwork] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -74,7 +74,7 @@ class Workers:
                 )
             except NetworkNeededError:
                 pass
-        network = Network(url_seconds * CALL_FETCHES, url_seconds)
+        network = CallNetwork(url_seconds * CALL_FETCHES, url_seconds)
         future = self._submit(caller, network, work)
         try:
             return await asyncio.wrap_future(future)
@@ -82,7 +82,7 @@ class Workers:
             network.cancel()
             raise
 
-    def _submit(self, caller: str, network: Network, work: Callable[[], T]) -> Future[T]:
+    def _submit(self, caller: str, network: CallNetwork, work: Callable[[], T]) -> Future[T]:
         self._slots.acquire(caller)
         with self._lock:
             self._fetching.add(network)
@@ -96,7 +96,7 @@ class Workers:
         future.add_done_callback(lambda _: self._end(caller, network))
         return future
 
-    def _end(self, caller: str, network: Network) -> None:
+    def _end(self, caller: str, network: CallNetwork) -> None:
         with self._lock:
             self._fetching.discard(network)
         self._slots.release(caller)
@@ -120,7 +120,7 @@ def _offline(work: Callable[[], T]) -> T:
         _thread_state.offline = False
 
 
-def _online(network: Network, work: Callable[[], T]) -> T:
+def _online(network: CallNetwork, work: Callable[[], T]) -> T:
     _thread_state.network = network
     try:
         return work()

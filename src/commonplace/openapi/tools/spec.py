@@ -31,8 +31,6 @@ def drop_empty_text(value: Json) -> Json:
 
 
 OptionalText = Annotated[str | None, BeforeValidator(drop_empty_text)]
-
-
 OptionalContent = Annotated[
     str | bytes | None,  # bytes: a long text, which the transport hands over as UTF-8
     BeforeValidator(drop_empty_text),

@@ -21,8 +21,8 @@ from commonplace.openapi.model import ApiDocument, DocumentLimits, Spec
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.store.access import Access
 from commonplace.openapi.store.documents import DocumentStore
-from commonplace.openapi.store.fetch import UrlRules
 from commonplace.openapi.store.loader import DocumentLoader
+from commonplace.openapi.store.url_rules import UrlRules
 from commonplace.openapi.store.workers import Workers
 from oas_calls import Tools, minimal
 

@@ -15,7 +15,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.model import Spec
 from commonplace.openapi.store.access import Access
 from commonplace.openapi.store.documents import DocumentStore
-from commonplace.openapi.store.fetch import UrlRules
+from commonplace.openapi.store.url_rules import UrlRules
 
 CARRIERS = {
     "6to4": lambda v4: ipaddress.IPv6Address((0x2002 << 112) | (int(v4) << 80) | 1),

@@ -44,8 +44,6 @@ _COLLECTIONS = {
     "pipes": ("pipeDelimited", False),
     "multi": ("form", True),
 }
-
-
 LocatedParameters = dict[tuple[str, str], tuple[JsonObject, str]]
 """(in, name) -> a parameter and its pointer."""
 

@@ -22,8 +22,6 @@ _DROPPED = frozenset(
         "writeOnly",
     }
 )
-
-
 Hides = frozenset[str]
 """readOnly, writeOnly or both: properties with these keywords may be absent."""
 

@@ -25,19 +25,11 @@ from commonplace.openapi.model import (
 from commonplace.openapi.number_literals import NumberLiterals
 
 DEFAULT_LIMITS = DocumentLimits()
-
-
 SLICED_BYTES = 2_000_000  # decoding a larger text at once would block other threads too long
-
-
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
-
-
 # Number literals whose float may be keys_in_text differently: 20 digits or more, a final zero, many
 # decimals, an exponent.
 _INEXACT = r"[0-9](?:[0-9]{19}|\.[0-9]+0[\s,\]}]|\.[0-9]{15}|(?:\.[0-9]+)?[eE][-+]?[0-9]+[\s,\]}])"
-
-
 _INEXACT_TEXT, _INEXACT_BYTES = re.compile(_INEXACT), re.compile(_INEXACT.encode())
 
 

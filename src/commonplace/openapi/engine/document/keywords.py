@@ -28,8 +28,6 @@ def collect_references(value: Json) -> list[str]:
 # Keywords whose values are data: a `$ref` inside them is not a reference. Names are not keywords: a
 # property, a response or a component may be called `default`.
 _DATA_KEYWORDS = frozenset({"example", "default", "enum", "const", "value", "dataValue"})
-
-
 NAME_MAPS = frozenset(
     {
         *("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"),
@@ -68,14 +66,8 @@ def is_literal(keyword: str, value: Json) -> bool:
 
 
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-
-
 NAMED_MAPS = frozenset({"properties", "$defs"})
-
-
 SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-
-
 SCHEMA_SINGLES = frozenset(
     {
         "items",
@@ -92,6 +84,4 @@ SCHEMA_SINGLES = frozenset(
         "unevaluatedProperties",
     }
 )
-
-
 SCHEMA_CHILDREN = SCHEMA_MAPS | SCHEMA_LISTS | SCHEMA_SINGLES

@@ -10,8 +10,6 @@ ONE: Final = 0
 LIST: Final = 1
 MAP: Final = 2
 ONE_OR_LIST: Final = 3
-
-
 _OPERATIONS: dict[str, tuple[int, str]] = dict.fromkeys(METHODS, (ONE, "operation"))
 _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 _SCHEMA_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")

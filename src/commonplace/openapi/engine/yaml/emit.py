@@ -23,8 +23,6 @@ _PLAIN = re.compile(
 )
 _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]*\Z")
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-
-
 _NO_NUMBERS = NumberLiterals()
 
 

@@ -10,33 +10,19 @@ _FALSE_NUMBER = re.compile(
     r"[-+]?(?:[0-9_.][0-9A-Fa-f_.xo]*_|_[0-9]|0b[01])[-+0-9_.A-Fa-fxob]*(?=[ "
     r"\t]*(?:[\r\n,\]}#]|:(?:\s|$)|$))"
 )
-
-
 _FALSE_NUMBER_PARTS = (
     re.compile(r"_[-+0-9_.A-Fa-fxob]*[ \t]*(?:[\r\n,\]}#:]|$)"),
     re.compile(r"0b[01][-+0-9_.A-Fa-fxob]*[ \t]*(?:[\r\n,\]}#:]|$)"),
 )
-
-
 _TOKEN_CHARACTERS = frozenset("-+0123456789_.ABCDEFabcdefxo")
-
-
 # Numbers that may differ from the text of their float: 19 digits or more, a final zero, many
 # decimals, an exponent. The search finds the rare part, then the whole is checked.
 _INEXACT = re.compile(
     r"[0-9](?:[0-9]{18}|\.(?:[0-9]+0(?![0-9])|[0-9]{15})|(?:\.[0-9]*)?[eE][-+]?[0-9])"
 )
-
-
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-
-
 _NUMBER_CHARACTERS = frozenset("-+0123456789.eE")
-
-
 _AFTER_NUMBER = re.compile(r"[ \t]*(?:[\r\n,\]}]|$)|[ \t]+#")
-
-
 _BEFORE_NUMBER = re.compile(r"(?:[:?,\[{-][ \t]+|[,\[{][ \t]*)(?:&\S+[ \t]+)?$")
 
 
