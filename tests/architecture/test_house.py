@@ -17,7 +17,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "mana
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_is_small_named_and_says_what_it_owns(module: Path) -> None:
+def test_a_module_is_small_and_has_a_docstring(module: Path) -> None:
     text = module.read_text()
     assert module.stem not in FORBIDDEN_NAMES
     assert len(text.splitlines()) <= LONGEST_MODULE, (
@@ -26,7 +26,7 @@ def test_a_module_is_small_named_and_says_what_it_owns(module: Path) -> None:
     assert text.startswith('"""'), "a module docstring says what it owns"
 
 
-def test_nothing_is_parked() -> None:
+def test_no_unfinished_work_is_marked_in_the_code() -> None:
     pattern = re.compile(
         r"#.*\b(TODO|FIXME|XXX)\b|raise "
         r"NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\("
@@ -72,7 +72,7 @@ def test_every_adr_is_one_page_of_one_form() -> None:
         assert len(text.splitlines()) <= 90, f"{record.name} is longer than a page"
 
 
-def test_links_in_the_documents_lead_somewhere() -> None:
+def test_links_in_the_documents_exist() -> None:
     broken = []
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)

@@ -80,7 +80,7 @@ def test_a_reader_reads_and_is_not_offered_to_write(
     expect(visitor.page.get_by_role("button", name="New file")).to_have_count(0)
 
 
-def test_a_dropped_file_is_stored_and_never_replaces_what_is_there(
+def test_a_dropped_file_is_stored_and_never_replaces_an_existing_one(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, keys, _ = keyed

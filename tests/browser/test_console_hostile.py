@@ -179,7 +179,7 @@ def test_markup_in_every_stored_field_stays_text_on_every_page(
     assert visitor.problems == []
 
 
-def test_a_key_that_may_only_read_is_offered_nothing_that_changes(
+def test_a_read_key_is_offered_no_changes(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path], memory: str
 ) -> None:
     visitor.sign_in(keyed[1]["read"])

@@ -38,7 +38,7 @@ def add(server: Served, key: str, identity: str, **fields: Any) -> None:
     )
 
 
-def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(
+def test_a_person_adds_a_rule_corrects_it_changes_it_and_undoes_the_change(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, keys, _ = keyed
@@ -142,7 +142,7 @@ def test_the_graph_endpoint_answers_as_the_contract_says(
     assert graph(server, keys["read"], "?includeEdgeTypes=nonsense")[0] == 400
 
 
-def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(
+def test_with_mutation_off_the_page_says_how_to_turn_it_on(
     browser: Browser, tmp_path: Path
 ) -> None:
     with serve_http(tmp_path) as server:
@@ -153,9 +153,7 @@ def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(
         visitor.page.context.close()
 
 
-def test_values_that_cannot_be_read_are_shown_under_governance(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_unreadable_values_are_shown_under_governance(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "instructions"
     (folder / "team").mkdir(parents=True)
     (folder / "team" / "b.json").write_text("{}")

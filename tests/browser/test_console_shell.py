@@ -52,7 +52,7 @@ COMBINATIONS = [(400, "light"), (1280, "dark")] + (
 )
 
 
-def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
+def test_without_a_key_no_page_is_shown(visitor: Visitor) -> None:
     visitor.go("/console/tools")
     expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login?next=/console/tools")
     visitor.page.get_by_label("API key").fill("cp_wrong")
@@ -60,7 +60,7 @@ def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
     expect(visitor.page.get_by_role("alert")).to_contain_text("not valid")
 
 
-def test_the_login_form_wants_its_own_token(keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_the_login_form_requires_its_csrf_token(keyed: tuple[Served, dict[str, str], Path]) -> None:
     server, keys, _ = keyed
     body = f"key={keys['admin']}&csrf=guessed".encode()
     request = urllib.request.Request(
@@ -342,7 +342,7 @@ def test_the_security_headers_are_set(keyed: tuple[Served, dict[str, str], Path]
 
 
 @pytest.mark.parametrize("cookie", ["", "Cookie: commonplace_console=guessed\r\n"])
-def test_the_websocket_wants_a_session_too(
+def test_the_websocket_requires_a_session(
     keyed: tuple[Served, dict[str, str], Path], cookie: str
 ) -> None:
     host, _, port = keyed[0].address.partition(":")
@@ -358,7 +358,7 @@ def test_the_websocket_wants_a_session_too(
         assert b" 403 " in link.recv(200)
 
 
-def test_a_console_of_its_own_shows_a_server_elsewhere(
+def test_a_separate_console_shows_a_server_elsewhere(
     browser: Browser, keyed: tuple[Served, dict[str, str], Path], tmp_path: Path
 ) -> None:
     server, keys, _ = keyed
@@ -388,7 +388,7 @@ def test_a_console_of_its_own_shows_a_server_elsewhere(
             process.wait(20)
 
 
-def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(
+def test_a_separate_console_for_a_server_without_keys_asks_for_none(
     browser: Browser, tmp_path: Path
 ) -> None:
     with serve_http(tmp_path / "server") as server, (tmp_path / "stderr.txt").open("w+") as errors:
@@ -418,7 +418,7 @@ def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(
 
 
 @pytest.mark.parametrize("path", ["nowhere", "http://{server}/healthz", "http://127.0.0.1:1"])
-def test_a_console_of_its_own_says_where_there_is_no_server(
+def test_a_separate_console_reports_a_missing_server(
     keyed: tuple[Served, dict[str, str], Path], path: str, tmp_path: Path
 ) -> None:
     command = [

@@ -32,7 +32,7 @@ TEXT = st.text(
 
 
 @given(TEXT)
-def test_what_is_shown_holds_nothing_hidden(text: str) -> None:
+def test_revealed_text_contains_no_hidden_character(text: str) -> None:
     shown = reveal(text)
     assert not has_hidden(shown)
     assert "\x1b" not in shown
@@ -55,7 +55,7 @@ def test_showing_keeps_every_visible_character_in_place(text: str) -> None:
 
 
 @given(TEXT)
-def test_finding_and_telling_agree(text: str) -> None:
+def test_find_and_count_agree(text: str) -> None:
     found = find_hidden(text)
     assert bool(found) == has_hidden(text)
     assert [text[offset] for offset, _ in found] == [character for _, character in found]

@@ -253,14 +253,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lines]:
         b'{"jsonrpc":"2.0","id":9,"result":{}}',
     ],
 )
-def test_what_is_owed_nothing_gets_nothing(shared: Lines, line: bytes) -> None:
+def test_messages_without_a_right_to_an_answer_get_none(shared: Lines, line: bytes) -> None:
     after = b'{"jsonrpc":"2.0","id":"after","method":"ping"}'
     assert shared.exchange(line + b"\n" + after + b"\n", lambda read: len(read) >= 1) == [
         {"jsonrpc": "2.0", "id": "after", "result": {}}
     ]
 
 
-def test_an_unknown_bare_method_is_unknown_whatever_it_brings(over_http: Served) -> None:
+def test_an_unknown_bare_method_is_unknown_whatever_its_params(over_http: Served) -> None:
     answer = json.loads(
         over_http.post("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"no/such","params":[]}')[2]
     )
@@ -421,7 +421,7 @@ def test_no_input_at_all_ends_at_once(tmp_path: Path) -> None:
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
 
 
-def test_the_clients_death_ends_the_process(tmp_path: Path) -> None:
+def test_the_process_ends_with_its_client(tmp_path: Path) -> None:
     """A client that is killed cannot say goodbye; its server must not outlive it, even with a
     call under way.
     """

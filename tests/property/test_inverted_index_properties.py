@@ -77,7 +77,7 @@ def test_every_text_that_contains_the_query_is_found_whatever_was_written_before
 
 @settings(max_examples=100)
 @given(WRITES, TEXT, st.integers(1, 4))
-def test_answers_depend_on_what_is_there_and_not_on_how_it_came(
+def test_answers_depend_on_the_content_and_not_on_the_order_of_writes(
     writes: list[tuple[str, tuple[str, str] | None]], query: str, limit: int
 ) -> None:
     fresh_answers = None
@@ -101,7 +101,7 @@ NUMBERS = st.sets(st.integers(0, 300), max_size=80)
 
 
 @given(NUMBERS, NUMBERS)
-def test_numbers_as_bits_are_the_set_they_stand_for(numbers: set[int], others: set[int]) -> None:
+def test_bit_sets_equal_the_sets_they_encode(numbers: set[int], others: set[int]) -> None:
     bits = bits_of(numbers)
     assert list(numbers_in(bits)) == sorted(numbers)
     assert bits.bit_count() == len(numbers)

@@ -53,7 +53,7 @@ def test_slices_of_any_size_give_the_same_value_in_the_same_order(
 
 
 @given(ROOTS, st.integers(1, 40), st.data())
-def test_text_that_one_decoding_refuses_is_refused_in_slices_too(
+def test_text_refused_by_whole_decoding_is_refused_in_slices(
     value: Any, size: int, data: st.DataObject
 ) -> None:
     raw = bytearray(written(value, None, True))
@@ -88,7 +88,7 @@ def test_text_that_one_decoding_refuses_is_refused_in_slices_too(
         b"[1,2",
     ],
 )
-def test_a_comma_too_many_and_a_bracket_too_few_are_refused(text: bytes) -> None:
+def test_an_extra_comma_and_a_missing_bracket_are_refused(text: bytes) -> None:
     with pytest.raises(SliceError):
         loads_in_slices(text, slice_bytes=1)
 

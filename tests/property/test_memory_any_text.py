@@ -54,7 +54,7 @@ LAX = settings(max_examples=100, suppress_health_check=[HealthCheck.function_sco
 
 @LAX
 @given(query=TEXT, context=TEXT, project=st.none() | TEXT)
-def test_any_text_is_a_question(
+def test_any_text_is_a_valid_query(
     shared: Calls, query: str, context: str, project: str | None
 ) -> None:
     answer = shared(
@@ -71,7 +71,7 @@ def test_any_text_is_a_question(
     context=TEXT,
     tags=st.lists(TEXT.map(lambda text: text[:50]), max_size=5),
 )
-def test_any_text_can_be_kept_and_shown(
+def test_any_text_can_be_stored_and_shown(
     shared: Calls, title: str, content: str, context: str, tags: list[str]
 ) -> None:
     outcome = shared.outcome(

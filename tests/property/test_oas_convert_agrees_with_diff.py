@@ -67,7 +67,7 @@ def older(source: ApiDocument) -> tuple[Family, ...]:
 
 
 @pytest.mark.timeout(3600)
-def test_an_upward_conversion_breaks_nobody(data: Path, soak: bool) -> None:
+def test_an_upward_conversion_breaks_no_client(data: Path, soak: bool) -> None:
     checked = 0
     for source in corpus(data, soak):
         for target in newer(source):

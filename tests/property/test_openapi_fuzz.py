@@ -54,7 +54,7 @@ def ask_everything(tools: Tools, text: str, original: str) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.soak
-def test_mutated_documents_never_fail_inside(data: Path, soak: bool) -> None:
+def test_mutated_documents_never_cause_an_internal_error(data: Path, soak: bool) -> None:
     tools, chooser = Tools(), random.Random(7)
     originals = {}
     for name in SEEDS:

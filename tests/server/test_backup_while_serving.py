@@ -62,7 +62,7 @@ def write_all(server: Served, number: int) -> None:
     )
 
 
-def test_a_backup_of_a_busy_server_is_whole_and_restores(tmp_path: Path) -> None:
+def test_a_backup_of_a_busy_server_is_complete_and_restores(tmp_path: Path) -> None:
     data, archive = tmp_path / "data", tmp_path / "backup.tar.gz"
     with serve_http(data, {"MCP_ENABLE_MUTATION": "1"}) as server:
         for number in range(5):

@@ -169,7 +169,7 @@ def equipped(home: Path) -> Iterator[Served]:
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_tool_may_ask_and_tell_its_client_in_both_eras(
+def test_a_tool_can_call_back_its_client_in_both_protocol_generations(
     home: Path, equipped: Served, transport: str, mode: str
 ) -> None:
     person = Person()

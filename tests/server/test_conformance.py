@@ -78,7 +78,7 @@ def test_the_misasked_scenario_still_reports_no_failure(campaign: Campaign) -> N
 
 
 @pytest.mark.parametrize("revision", [HANDSHAKE, STATELESS])
-def test_the_frozen_requirement_set_ran_whole(campaign: Campaign, revision: str) -> None:
+def test_the_frozen_requirement_set_ran_completely(campaign: Campaign, revision: str) -> None:
     assert set(campaign.verdicts[ALPHA, f"requirements {revision}"]) == suite.required(revision)
     scored = {name for name in suite.required(revision) if not name.startswith("tasks-")}
     assert set(campaign.verdicts[ALPHA, f"all {revision}"]) >= scored
@@ -88,7 +88,7 @@ def test_the_stable_suite_ran_all_its_scenarios(campaign: Campaign) -> None:
     assert len(campaign.verdicts[STABLE, "all"]) == 32
 
 
-def test_no_pass_rests_on_an_unknown_tool(campaign: Campaign) -> None:
+def test_no_scenario_passed_by_calling_an_unknown_tool(campaign: Campaign) -> None:
     assert UNKNOWN_TOOL not in campaign.called_before_tasks
     assert (
         campaign.called_after_tasks[UNKNOWN_TOOL] > 0

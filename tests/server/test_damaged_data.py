@@ -166,7 +166,7 @@ def test_a_damaged_document_is_a_finding(data: Path, name: str) -> None:
     assert code == 1
 
 
-def test_a_damaged_feedback_file_is_not_written_over(data: Path) -> None:
+def test_a_damaged_feedback_file_is_not_overwritten(data: Path) -> None:
     (data / "feedback.json").write_bytes(b'{"version": 1, "entries": [{"id": "kept"')
     with serve_http(data) as server:
         feedback = {"type": "issue", "severity": "low", "title": "t", "description": "d"}
@@ -214,7 +214,7 @@ def ready(server: Served) -> dict[str, Any]:
     return report
 
 
-def test_a_server_finds_damage_by_itself_and_says_so_in_readiness_and_status(data: Path) -> None:
+def test_a_server_detects_damage_and_reports_it_in_readiness_and_status(data: Path) -> None:
     damage(data, "search_posting")
     with serve_http(data) as server:
         wait_for(lambda: ready(server)["integrity"]["status"] == "damaged", 60)
@@ -224,7 +224,7 @@ def test_a_server_finds_damage_by_itself_and_says_so_in_readiness_and_status(dat
         assert call(server, "server_status", {})["integrity"]["damage"] == found
 
 
-def test_a_server_with_whole_data_says_when_it_was_checked(data: Path) -> None:
+def test_a_server_with_intact_data_reports_the_time_of_its_check(data: Path) -> None:
     with serve_http(data) as server:
         wait_for(
             lambda: (

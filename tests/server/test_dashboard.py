@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> KeyStore:
     return KeyStore(tmp_path / "data" / "keys.json")
 
 
-def test_the_dashboard_is_whoever_the_pipe_is(tmp_path: Path, store: KeyStore) -> None:
+def test_the_dashboard_acts_as_the_stdio_caller(tmp_path: Path, store: KeyStore) -> None:
     record, token = store.add("team-a", "alice", Scope.READ)
     with running(tmp_path, {**ANY_PORT, "COMMONPLACE_KEY": token}) as server:
         address = address_of(server)
@@ -100,9 +100,7 @@ def test_the_dashboard_is_whoever_the_pipe_is(tmp_path: Path, store: KeyStore) -
         assert call(address, "server_status", {})[1] == "UNAUTHENTICATED"
 
 
-def test_callers_of_the_dashboard_do_not_read_this_machines_files(
-    tmp_path: Path, store: KeyStore
-) -> None:
+def test_dashboard_callers_cannot_read_local_files(tmp_path: Path, store: KeyStore) -> None:
     spec = tmp_path / "api.json"
     spec.write_text(
         json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})
@@ -115,7 +113,7 @@ def test_callers_of_the_dashboard_do_not_read_this_machines_files(
         assert answer["result"]["isError"] is False  # the pipe's own client still does
 
 
-def test_a_key_at_the_dashboard_never_has_more_than_the_pipe(
+def test_a_dashboard_key_never_has_more_rights_than_the_stdio_caller(
     tmp_path: Path, store: KeyStore
 ) -> None:
     _, pipe = store.add("team-a", "alice", Scope.READ)
@@ -129,7 +127,7 @@ def test_a_key_at_the_dashboard_never_has_more_than_the_pipe(
         assert call(address, "server_status", {}, other)[1] == "UNAUTHENTICATED"
 
 
-def test_a_busy_port_leaves_the_pipe_alone(tmp_path: Path) -> None:
+def test_a_busy_dashboard_port_does_not_affect_stdio(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

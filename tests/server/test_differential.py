@@ -189,7 +189,7 @@ def test_a_request_the_sdk_refuses_without_need_is_answered(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", INVALID_REQUESTS)
-def test_what_is_no_request_is_an_invalid_request_with_its_id(name: str) -> None:
+def test_a_message_that_is_not_a_request_is_invalid_and_keeps_its_id(name: str) -> None:
     ours, theirs = http_both(lambda peer: in_session(peer, *INVALID_REQUESTS[name]))
     assert (ours[0], ours[1][0]["error"]["code"]) == (400, -32600)
     assert ours[1][0]["id"] == (1 if name == "wrong version of json-rpc" else None)

@@ -120,7 +120,7 @@ def check(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("documented", ALL, ids=lambda each: f"{each.page}: {each.command}"[:90])
-def test_a_documented_command_is_one_that_the_program_takes(documented: Documented) -> None:
+def test_a_documented_command_is_accepted_by_the_program(documented: Documented) -> None:
     for words in parsed(documented.command):
         check(words)
 
@@ -253,7 +253,7 @@ def test_the_line_that_a_server_prints_connects_a_client(tmp_path: Path) -> None
         server.wait(30)
 
 
-def test_set_up_says_how_to_reach_the_command() -> None:
+def test_setup_says_how_to_run_the_command() -> None:
     made = subprocess.run(
         ["make", "-n", "setup"],
         cwd=ROOT,

@@ -187,7 +187,7 @@ def test_command_lines_of_the_go_program_work(
         assert ran.stderr == ""
 
 
-def test_the_help_of_rekall_says_rekall_and_lists_its_server(folder: Path) -> None:
+def test_the_help_of_rekall_names_rekall_and_lists_mcp_server(folder: Path) -> None:
     for words in (["--help"], ["add", "--help"], []):
         ran = subprocess.run(
             [str(folder / "rekall"), *words],

@@ -74,7 +74,7 @@ def test_each_caller_searches_by_meaning_with_its_own_key_and_no_other_key_leave
     assert b"cp_" not in everything
 
 
-def test_a_caller_without_a_key_gets_the_local_way_and_is_told(
+def test_a_caller_without_a_key_uses_the_local_model_with_a_note(
     model: ModelServer, tmp_path: Path
 ) -> None:
     configure(tmp_path, external_models(model.url))
@@ -94,7 +94,7 @@ def test_a_caller_without_a_key_gets_the_local_way_and_is_told(
         assert model.keys == {KEY_A}
 
 
-def test_a_commonplace_key_in_the_model_header_stays_here(
+def test_a_commonplace_key_in_the_model_header_is_never_sent(
     model: ModelServer, tmp_path: Path
 ) -> None:
     configure(tmp_path, external_models(model.url), auth={"mode": "keys"})
@@ -153,9 +153,7 @@ def test_after_a_kill_the_next_call_brings_the_key_again(
     assert model.keys == {KEY_B}
 
 
-def test_when_models_fail_the_answer_says_which_way_it_was_found(
-    model: ModelServer, tmp_path: Path
-) -> None:
+def test_when_models_fail_the_answer_names_the_fallback(model: ModelServer, tmp_path: Path) -> None:
     configure(
         tmp_path,
         external_models(model.url, embedding={"timeout_ms": 300}, rerank={"timeout_ms": 300}),
@@ -190,7 +188,9 @@ def test_when_models_fail_the_answer_says_which_way_it_was_found(
         model.well()
 
 
-def test_a_refused_key_is_said_and_a_better_one_goes_on(model: ModelServer, tmp_path: Path) -> None:
+def test_a_refused_key_is_reported_and_a_valid_one_continues(
+    model: ModelServer, tmp_path: Path
+) -> None:
     model.refused_keys = {KEY_A}
     configure(tmp_path, external_models(model.url))
     with serve_http(tmp_path) as served:
@@ -226,7 +226,7 @@ def test_a_deleted_file_is_never_sent_to_the_rerank_model(
         assert [request.body["documents"] for request in asked] == [["a public walnut"]]
 
 
-def test_no_key_is_in_anything_that_the_system_wrote(model: ModelServer, tmp_path: Path) -> None:
+def test_nothing_that_was_written_contains_a_key(model: ModelServer, tmp_path: Path) -> None:
     data, config = tmp_path / "data", tmp_path / "config"
     loud = {
         "MCP_LOG_VERBOSE": "1",

@@ -78,7 +78,7 @@ def until_found(server: Server, query: str, path: str) -> float:
     raise AssertionError(f"{path} was not found: {server.call('file_index_status')}")
 
 
-def test_a_server_refuses_an_older_or_newer_schema_and_says_what_to_run(
+def test_a_server_refuses_another_schema_version_and_names_the_command(
     empty_postgres: str, tmp_path: Path
 ) -> None:
     config = configured(empty_postgres, tmp_path)
@@ -135,7 +135,7 @@ def test_servers_on_both_transports_share_files_and_a_separate_worker_indexes(
     one.close()
 
 
-def test_what_a_killed_worker_held_is_done_by_another(
+def test_jobs_of_a_killed_worker_are_done_by_another(
     config: Path, tmp_path: Path, postgres_url: str
 ) -> None:
     one = Server(tmp_path / "one", "--config", str(config), "--no-worker")
@@ -203,7 +203,7 @@ def test_two_processes_appending_to_one_file_make_one_sequence(
         server.close()
 
 
-def test_doctor_shows_what_was_given_up(config: Path, tmp_path: Path, postgres_url: str) -> None:
+def test_doctor_shows_dead_letters(config: Path, tmp_path: Path, postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, "

@@ -66,7 +66,7 @@ def holders(data: Path) -> list[int]:
     ]
 
 
-def test_what_one_process_writes_another_reads_and_finds(
+def test_a_write_of_one_process_is_read_and_found_by_another(
     servers: list[Server], tmp_path: Path
 ) -> None:
     servers += [Server(tmp_path), Server(tmp_path)]
@@ -202,7 +202,7 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(max(300, 15 * KILLS))
-def test_nothing_acknowledged_is_lost_when_processes_are_killed(
+def test_acknowledged_writes_survive_killed_processes(
     servers: list[Server], tmp_path: Path
 ) -> None:
     rng = random.Random(5)

@@ -62,7 +62,7 @@ WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("tool", "arguments"), WRITES, ids=[tool for tool, _ in WRITES])
-def test_a_write_of_hidden_characters_is_warned_and_one_of_ordinary_text_is_not(
+def test_a_write_of_hidden_characters_returns_a_warning_and_ordinary_text_does_not(
     client: Stdio, tool: str, arguments: dict[str, Any]
 ) -> None:
     hidden = json.loads(
@@ -89,7 +89,7 @@ def test_a_write_of_hidden_characters_is_warned_and_one_of_ordinary_text_is_not(
     )
 
 
-def test_an_answer_that_holds_hidden_characters_says_so_once_and_keeps_its_shape(
+def test_an_answer_with_hidden_characters_has_one_note_and_keeps_its_shape(
     client: Stdio,
 ) -> None:
     called(client, "file_write", {"project": "r", "path": "/hidden.md", "content": HIDDEN})
@@ -114,7 +114,7 @@ def test_an_answer_that_holds_hidden_characters_says_so_once_and_keeps_its_shape
     )
 
 
-def test_an_instruction_and_a_list_of_them_say_so_and_a_bare_answer_does_it_in_meta(
+def test_instructions_with_hidden_characters_have_a_note_and_bare_answers_have_it_in_meta(
     client: Stdio,
 ) -> None:
     called(
@@ -136,7 +136,7 @@ def test_an_instruction_and_a_list_of_them_say_so_and_a_bare_answer_does_it_in_m
     assert "_meta" not in client.bare("instructions/get", {"id": "clean"})["result"]
 
 
-def test_an_error_that_quotes_hidden_characters_says_so(client: Stdio) -> None:
+def test_an_error_that_quotes_hidden_characters_has_a_note(client: Stdio) -> None:
     result = client.request(
         "tools/call", {"name": "file_read", "arguments": {"project": "r\u202e", "path": "/none"}}
     )["result"]
@@ -144,13 +144,13 @@ def test_an_error_that_quotes_hidden_characters_says_so(client: Stdio) -> None:
     assert json.loads(result["content"][0]["text"])["error"]["code"] == "NOT_FOUND"
 
 
-def test_the_handshake_says_once_that_answers_are_data(client: Stdio) -> None:
+def test_the_server_instructions_say_that_answers_are_data(client: Stdio) -> None:
     told = client.request("initialize", HANDSHAKE)["result"]["instructions"]
     assert "stored text that other people and agents wrote" in told
     assert "hidden characters" in told
 
 
-def test_doctor_counts_and_names_the_places(client: Stdio, tmp_path: Path) -> None:
+def test_doctor_counts_hidden_characters_and_lists_places(client: Stdio, tmp_path: Path) -> None:
     import subprocess
 
     from conformance.program import COMMONPLACE, environment
@@ -213,7 +213,7 @@ def test_the_console_of_a_server_elsewhere_reads_answers_that_end_with_a_note(
     assert failed.error["code"]
 
 
-def test_imports_say_that_what_they_brought_holds_hidden_characters(tmp_path: Path) -> None:
+def test_imports_warn_about_hidden_characters(tmp_path: Path) -> None:
     import subprocess
 
     from conformance.program import COMMONPLACE, environment

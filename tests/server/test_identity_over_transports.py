@@ -154,7 +154,7 @@ def test_configured_oauth_metadata_does_not_repeat_a_foreign_host(tmp_path: Path
         assert f'resource_metadata="https://mcp.example.org{path}"' in headers["www-authenticate"]
 
 
-def test_the_official_client_uses_a_configured_key_and_ends_plainly_without_one(
+def test_the_official_client_uses_a_configured_key_and_fails_clearly_without_one(
     keyed: tuple[Served, dict[str, str], Path],
 ) -> None:
     """It followed the metadata into an OAuth flow that led nowhere."""
@@ -190,7 +190,7 @@ def test_every_scope_may_read(
 
 
 @pytest.mark.parametrize("scope", [scope.value for scope in Scope])
-def test_only_admin_reads_the_audit_and_the_metrics_of_all(
+def test_only_admin_reads_audit_and_metrics_of_all_tenants(
     scope: str, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, tokens, _ = keyed
@@ -231,7 +231,7 @@ def test_a_revoked_key_ends_with_the_next_request(
     assert over_rpc(server, "health_check", token)[0] == 401
 
 
-def test_passthrough_takes_any_bearer_and_needs_one(tmp_path: Path) -> None:
+def test_passthrough_requires_a_bearer_and_accepts_any(tmp_path: Path) -> None:
     with serve_http(tmp_path, None, "--auth", "passthrough") as server:
         for ask in (over_mcp, over_rpc):
             assert ask(server, "health_check", "sk-anything")[2] is None
@@ -333,7 +333,7 @@ def test_a_flood_of_wrong_keys_is_slowed_and_leaves_a_bounded_audit(tmp_path: Pa
         assert len(query(tmp_path / "audit", Filter(code="UNAUTHENTICATED"))) <= 12
 
 
-def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
+def test_a_key_over_its_rate_is_told_when_to_retry(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.json")
     _, token = store.add("team-a", "alice", Scope.READ)
     _, other = store.add("team-b", "bob", Scope.READ)
@@ -348,7 +348,7 @@ def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
         assert over_rpc(server, "health_check", other)[0] == 200
 
 
-def test_a_server_that_could_not_record_changes_says_it_is_not_ready(tmp_path: Path) -> None:
+def test_a_server_that_cannot_write_audit_records_is_not_ready(tmp_path: Path) -> None:
     with serve_http(tmp_path) as server:
         with urllib.request.urlopen(f"http://{server.address}/readyz", timeout=10) as answer:
             assert json.load(answer)["status"] == "ready"

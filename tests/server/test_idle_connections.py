@@ -74,12 +74,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ],
     ids=["nothing", "part of a header", "part of a body"],
 )
-def test_a_request_that_does_not_arrive_is_given_up(server: Served, sent: bytes) -> None:
+def test_an_incomplete_request_times_out(server: Served, sent: bytes) -> None:
     with connect(server, sent) as link:
         assert closed_in(link) < 15
 
 
-def test_a_header_that_trickles_is_given_up_too(server: Served) -> None:
+def test_a_trickling_header_times_out(server: Served) -> None:
     with connect(server, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ") as link:
         begun = time.monotonic()
         with contextlib.suppress(ConnectionError):
@@ -96,7 +96,7 @@ def test_a_connection_without_a_request_is_closed_after_its_first(server: Served
         assert closed_in(link) < 15
 
 
-def test_a_header_without_end_is_refused(server: Served) -> None:
+def test_an_endless_header_is_refused(server: Served) -> None:
     with connect(server, b"GET /healthz HTTP/1.1\r\nHost: x\r\n") as link:
         with contextlib.suppress(ConnectionError):
             for number in range(400):
@@ -126,7 +126,7 @@ def test_an_open_stream_is_not_idle(server: Served) -> None:
         assert not readable or stream.recv(65536), "the stream was closed"
 
 
-def test_one_address_has_only_its_share_and_the_connections_come_back(tmp_path: Path) -> None:
+def test_connections_of_one_address_are_limited_and_released(tmp_path: Path) -> None:
     with serving(tmp_path / "data", header_seconds=6) as server, contextlib.ExitStack() as opened:
         links = [
             opened.enter_context(connect(server, b"GET / HTTP/1.1\r\nX-A: ")) for _ in range(80)
@@ -138,7 +138,7 @@ def test_one_address_has_only_its_share_and_the_connections_come_back(tmp_path: 
         )  # the headers' time is up; their clients still hold every connection
 
 
-def test_a_trusted_proxy_has_as_many_as_there_are(tmp_path: Path) -> None:
+def test_a_trusted_proxy_is_exempt_from_the_limit_per_address(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "data", proxies="[127.0.0.0/8]", header_seconds=30) as server,
         contextlib.ExitStack() as opened,
@@ -155,7 +155,7 @@ def test_sessions_work_as_before(server: Served) -> None:
     assert client.request("initialize", HANDSHAKE)["result"]["serverInfo"]["name"] == "commonplace"
 
 
-def test_a_proxy_that_is_no_address_is_a_configuration_error(tmp_path: Path) -> None:
+def test_an_invalid_proxy_address_is_a_configuration_error(tmp_path: Path) -> None:
     config = tmp_path / "commonplace.yaml"
     config.write_text("settings:\n  server:\n    trusted_proxies: [proxy.example]\n")
     checked = subprocess.run(

@@ -38,7 +38,7 @@ def check_folder(folder: Path, acknowledged: dict[str, str]) -> None:
         assert json.loads((folder / f"{id_}.json").read_text(encoding="utf-8"))["body"] == body
 
 
-def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
+def test_acknowledged_writes_survive_a_killed_server(
     tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]
 ) -> None:
     answered = 0
@@ -153,9 +153,7 @@ def test_two_processes_write_into_one_folder_and_agree(
 
 
 @pytest.mark.parametrize("begun", ["+\na\n.", "a\n"], ids=["now", "by-an-earlier-release"])
-def test_a_process_that_dies_between_file_and_journal_hides_nothing(
-    tmp_path: Path, begun: str
-) -> None:
+def test_a_crash_between_file_and_journal_hides_no_entry(tmp_path: Path, begun: str) -> None:
     folder = tmp_path / "shared"
     with Server(tmp_path / "one", folder) as one:
         one.add("a", "first")
@@ -172,7 +170,7 @@ def test_a_process_that_dies_between_file_and_journal_hides_nothing(
         two.close()
 
 
-def test_edits_by_hand_and_by_git_are_served_without_being_asked(
+def test_manual_and_git_edits_are_noticed(
     tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]
 ) -> None:
     files = 2000 if soak else 400

@@ -12,7 +12,7 @@ from instruction_server import Server
 VSCODE = {"protocolVersion": "1.0.0", "capabilities": {"tools": True, "logging": True}}
 
 
-def test_codes_and_data_of_the_contract(tmp_path: Path) -> None:
+def test_errors_have_the_codes_and_data_of_the_contract(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         server.add("a", "Body")
         unknown = server.error("instructions/dispatch", action="fly")
@@ -67,7 +67,7 @@ def test_mutation_is_off_by_default(tmp_path: Path) -> None:
         assert server.call("instructions/capabilities")["mutationEnabled"] is False
 
 
-def test_traces_tell_of_repairs(tmp_path: Path) -> None:
+def test_traces_report_repairs(tmp_path: Path) -> None:
     with Server(tmp_path, MCP_CATALOG_DIAG="1", MCP_CATALOG_FILE_TRACE="1") as server:
         server.add("a", "Body")
         (server.folder / "late.json").write_text(json.dumps({"id": "late", "body": "x"}))
@@ -92,7 +92,7 @@ def test_traces_tell_of_repairs(tmp_path: Path) -> None:
     assert any(line.startswith("[trace:catalog:file]") for line in lines)
 
 
-def test_agents_get_compact_items_and_everybody_else_the_letter(tmp_path: Path) -> None:
+def test_agents_get_compact_items_and_other_callers_the_contract_shape(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         server.add("a", "Never push with force. " * 100)
         server.call(
@@ -125,7 +125,7 @@ def test_agents_get_compact_items_and_everybody_else_the_letter(tmp_path: Path) 
             assert all("snippet" not in answer["items"][0] for answer in letter)
 
 
-def test_initialize_as_the_contracts_example_sends_it(tmp_path: Path) -> None:
+def test_initialize_of_the_contract_example_is_accepted(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         assert server.call("initialize", **VSCODE)["protocolVersion"] == "2025-11-25"
         server.add("a", "Body")

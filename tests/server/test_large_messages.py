@@ -131,7 +131,7 @@ def test_a_tool_that_takes_no_documents_refuses_large_messages_by_name(server: S
     )
 
 
-def test_the_same_where_the_name_comes_last(server: Served) -> None:
+def test_large_messages_are_refused_by_tool_if_the_name_comes_last(server: Served) -> None:
     params = {"arguments": {"text": "x" * (20 * MEGABYTE)}, "_meta": META, "name": "health_check"}
     status, answer = post(
         server,
@@ -141,7 +141,7 @@ def test_the_same_where_the_name_comes_last(server: Served) -> None:
     assert (status, answer["id"], answer["error"]["code"]) == (413, 8, -32001)
 
 
-def test_a_large_message_with_half_a_surrogate_pair_is_answered_with_its_id(server: Served) -> None:
+def test_a_large_message_with_a_lone_surrogate_is_answered_with_its_id(server: Served) -> None:
     content = '"' + "x" * MEGABYTE + '\\ud83d"'
     head = json.dumps(
         {
@@ -169,7 +169,7 @@ def test_a_large_document_is_served_inline(server: Served, spelling: str) -> Non
     assert parsed["schema_count"] == len(document["components"]["schemas"])
 
 
-def test_a_mistake_in_a_large_document_is_found_by_line_and_column(server: Served) -> None:
+def test_an_error_in_a_large_document_has_line_and_column(server: Served) -> None:
     text = json.dumps(description(3 * MEGABYTE), indent=1)
     place = text.index('"type"', 2 * MEGABYTE)
     answer = call(server, "oas_parse", spec={"content": text[:place] + "oops" + text[place:]})
@@ -273,7 +273,7 @@ def test_undecoded_bytes_are_bounded_in_all_and_per_caller() -> None:
         (b"}}}", (None, None, None)),
     ],
 )
-def test_the_head_of_a_message_tells_what_it_is_for(
+def test_the_head_of_a_message_identifies_its_method_and_tool(
     head: bytes, found: tuple[Any, Any, Any]
 ) -> None:
     assert peek(head) == found

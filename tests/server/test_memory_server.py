@@ -45,7 +45,7 @@ def test_the_rekall_profile_lists_exactly_the_nine_tools_and_they_work(tmp_path:
     server.close()
 
 
-def test_an_error_is_the_contracts_object_with_its_status(tmp_path: Path) -> None:
+def test_an_error_is_the_object_of_the_contract_with_its_status(tmp_path: Path) -> None:
     server = Server(tmp_path, "--profile", "rekall")
     error = call(server, "rekall_show", id="01HX123ABCDEFGHJKMNPQRSTVW")["error"]
     assert error["code"] == "ENTRY_NOT_FOUND"
@@ -57,7 +57,7 @@ def test_an_error_is_the_contracts_object_with_its_status(tmp_path: Path) -> Non
     server.close()
 
 
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+def test_acknowledged_entries_survive_a_kill(tmp_path: Path) -> None:
     server = Server(tmp_path)
     added = [
         call(server, "rekall_add", type="bug", title=f"Entry {number}")["id"] for number in range(5)
@@ -168,7 +168,7 @@ def typed(data: Path, models: Path, *words: str) -> tuple[Any, str]:
     return json.loads(ran.stdout), ran.stderr
 
 
-def test_one_command_searches_by_meaning_where_the_model_is_installed_and_says_so_where_not(
+def test_a_command_searches_by_meaning_with_a_model_and_says_so_without_one(
     tmp_path: Path, models: Path
 ) -> None:
     added, _ = typed(

@@ -61,13 +61,13 @@ def parse(*drawings: str) -> list[str | None]:
     return problems
 
 
-def test_the_parser_tells_a_broken_drawing_from_a_sound_one() -> None:
+def test_the_mermaid_parser_detects_an_invalid_graph() -> None:
     sound, broken = parse('flowchart TB\n  a["a"]\n', 'flowchart TB\n  style["style"]\n')
     assert sound is None
     assert broken is not None
 
 
-def test_ids_and_categories_that_are_words_of_mermaid_can_be_drawn(tmp_path: Path) -> None:
+def test_ids_and_categories_that_are_mermaid_keywords_can_be_drawn(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         for name in (*RESERVED, *OTHERS):
             category = name.replace(".", "-")

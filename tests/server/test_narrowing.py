@@ -237,7 +237,7 @@ def batched(
 
 
 @ALL
-def test_headers_hold_in_streams_and_batches(
+def test_headers_apply_in_streams_and_batches(
     narrowing: Narrowing, tools: tuple[Tool, ...], server: Served
 ) -> None:
     """A call with a progress token goes through the SDK, a batch through the core: both know the
@@ -337,7 +337,7 @@ def test_a_profile_that_contradicts_the_toolsets_is_refused(tmp_path: Path) -> N
     assert "server.toolsets" in client.errors.read_text()
 
 
-def test_a_stored_file_cannot_be_read_as_a_document_where_reading_files_is_excluded(
+def test_a_stored_file_cannot_be_read_as_a_document_if_file_read_is_excluded(
     tmp_path: Path,
 ) -> None:
     with serve_http(tmp_path, MUTATION) as served:

@@ -69,7 +69,7 @@ def team(tmp_path: Path) -> Iterator[tuple[Postgres, Valkey, list[str]]]:
         cache.close()
 
 
-def test_a_database_that_is_gone_is_said_within_two_seconds_and_found_again(
+def test_a_database_outage_is_reported_within_two_seconds_and_recovers(
     team: tuple[Postgres, Valkey, list[str]], tmp_path: Path
 ) -> None:
     database, _, flags = team
@@ -157,7 +157,7 @@ def test_a_server_that_stops_is_not_ready_before_it_stops_listening(tmp_path: Pa
             socket.create_connection((host, int(port)), timeout=5)
 
 
-def test_a_server_that_nobody_asks_for_readiness_stops_at_once(tmp_path: Path) -> None:
+def test_a_server_without_readiness_probes_stops_at_once(tmp_path: Path) -> None:
     with serve_http(tmp_path / "data", {}, "--config", str(_slow_to_stop(tmp_path))) as server:
         begun = time.monotonic()
         server.process.send_signal(signal.SIGTERM)

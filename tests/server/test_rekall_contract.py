@@ -173,11 +173,11 @@ def rekall(
     assert (folder / "memory.db").exists() is not bool(options)
 
 
-def test_exactly_the_nine_tools_are_listed_in_the_contracts_order(rekall: Client) -> None:
+def test_exactly_the_nine_tools_are_listed_in_contract_order(rekall: Client) -> None:
     assert tuple(rekall.tools) == tuple(f"rekall_{name}" for name in NINE)
 
 
-def test_three_lines_of_instructions_name_help_and_nothing_that_is_not_listed(
+def test_the_instructions_name_only_listed_tools(
     rekall: Client,
 ) -> None:
     text = rekall.opened["instructions"]
@@ -236,7 +236,7 @@ def test_an_entry_goes_through_add_search_and_show(rekall: Client) -> None:
     assert shown["links"] == {"outgoing": [], "incoming": []}
 
 
-def test_defaults_are_the_contracts(rekall: Client) -> None:
+def test_defaults_match_the_contract(rekall: Client) -> None:
     shown = rekall("show", id=rekall.add())
     assert (shown["confidence"], shown["memory_type"], shown["status"], shown["project"]) == (
         3,
@@ -258,7 +258,7 @@ def test_consolidation_is_the_published_formula_of_accesses_and_days(rekall: Cli
         assert shown["last_accessed"] is not None
 
 
-def test_a_search_counts_no_access(rekall: Client) -> None:
+def test_a_search_does_not_count_as_an_access(rekall: Client) -> None:
     entry = rekall.add("quokka wombat numbat")
     for _ in range(3):
         assert entry in [
@@ -315,7 +315,7 @@ def test_context_above_10000_characters_keeps_the_first_8000(rekall: Client) -> 
         ("SELF_LINK_ERROR", 400, "link", {"source_id": "$1", "target_id": "$1"}),
     ],
 )
-def test_errors_have_the_contracts_code_and_status(
+def test_errors_have_the_code_and_status_of_the_contract(
     rekall: Client, code: str, status: int, tool: str, arguments: dict[str, str]
 ) -> None:
     ids = {"$1": rekall.add(), "$2": rekall.add()}
@@ -449,7 +449,7 @@ def test_suggestions_are_made_listed_accepted_and_never_return_once_rejected(
         "x" * 50_000,
     ],
 )
-def test_any_text_is_a_question(rekall: Client, query: str) -> None:
+def test_any_text_is_a_valid_query(rekall: Client, query: str) -> None:
     assert rekall("search", query=query)["query"] == query
 
 

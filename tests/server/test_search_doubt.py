@@ -55,7 +55,7 @@ def run(command: str, folder: Path) -> tuple[str, str]:
     ("with_model", "least"), [(True, 0.1), (False, 0.03)], ids=["with the model", "by words alone"]
 )
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorial/first-steps.md"])
-def test_the_documented_example_looks_like_the_success_it_is(
+def test_the_documented_search_example_raises_no_doubt(
     page: str, with_model: bool, least: float, tmp_path: Path
 ) -> None:
     (note,) = documented("docs/tutorial/first-steps.md", "printf 'When SQLite")
@@ -77,7 +77,7 @@ def test_the_documented_example_looks_like_the_success_it_is(
     assert DOUBT in refused or "nothing found" in refused
 
 
-def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(
+def test_reranked_scores_are_not_compared_with_the_threshold_of_fused_ones(
     model: ModelServer, tmp_path: Path
 ) -> None:
     """The finding: a best rerank score of 0.143 stood beside "no hit reaches a score of 0.025"."""
@@ -113,7 +113,7 @@ def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(
         assert not any(DOUBT in text for text in answer.get("notes", []))
 
 
-def test_an_external_model_whose_scale_nobody_measured_raises_no_doubt(
+def test_an_external_model_with_an_unknown_scale_raises_no_doubt(
     model: ModelServer, tmp_path: Path
 ) -> None:
     settings = external_models(model.url)

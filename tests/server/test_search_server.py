@@ -87,7 +87,7 @@ def test_with_the_model_a_paraphrase_without_a_common_word_is_found_first(
         assert all(0 <= chunk["score"] <= 1 for chunk in found["chunks"])
 
 
-def test_without_a_model_words_answer_and_the_result_says_what_to_install(tmp_path: Path) -> None:
+def test_without_a_model_words_answer_and_a_note_says_what_to_install(tmp_path: Path) -> None:
     with running(tmp_path, {"COMMONPLACE_MODELS": str(tmp_path / "no-models")}) as server:
         begin(server)
         found = until(server, "lexical", "certificates renewed")

@@ -114,7 +114,7 @@ def test_removed_databases_acknowledge_nothing(tmp_path: Path) -> None:
         becomes_ready(server, 503)
 
 
-def test_a_removed_instruction_folder_is_not_made_again(tmp_path: Path) -> None:
+def test_a_removed_instruction_folder_is_not_recreated(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_http(data, {"MCP_ENABLE_MUTATION": "1"}) as server:
         fill(server)

@@ -49,9 +49,7 @@ def findings(data: Path) -> list[dict[str, Any]]:
     return checks
 
 
-def test_the_model_of_this_machine_makes_vectors_in_postgresql(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_the_local_model_computes_vectors_in_postgresql(postgres_url: str, tmp_path: Path) -> None:
     """The default embedder and a PostgreSQL address, nothing else: words and meaning, on every
     server.
     """
@@ -102,7 +100,7 @@ def team(empty_postgres: str, valkey_url: str, model: ModelServer, tmp_path: Pat
     return tmp_path
 
 
-def test_a_caller_without_a_key_is_answered_by_words_and_told_so(
+def test_a_caller_without_a_key_is_answered_by_words_with_a_note(
     team: Path, model: ModelServer
 ) -> None:
     with serve_http(team) as served:
@@ -127,7 +125,7 @@ def test_a_caller_without_a_key_is_answered_by_words_and_told_so(
     assert model.keys == {KEY}
 
 
-def test_metrics_and_doctor_show_queues_connections_and_what_is_left_alone(
+def test_metrics_and_doctor_show_queues_connections_and_circuit_breakers(
     team: Path, model: ModelServer
 ) -> None:
     with serve_http(team) as served:

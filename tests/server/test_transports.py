@@ -72,7 +72,7 @@ def test_an_unknown_tool_is_a_protocol_error_with_our_code(client: Any) -> None:
     assert error["data"]["hint"] == "Did you mean add?"
 
 
-def test_an_unserved_method_is_not_found(client: Any) -> None:
+def test_an_unsupported_method_is_not_found(client: Any) -> None:
     assert client.request("prompts/list")["error"]["code"] == -32601
 
 
@@ -268,7 +268,7 @@ def test_a_read_only_request_refuses_a_tool_that_writes(server: Served) -> None:
         ("/mcp", b"{", 400, -32700),
     ],
 )
-def test_http_statuses_say_what_was_wrong(
+def test_http_statuses_match_the_errors(
     server: Served, path: str, body: bytes, status: int, code: int
 ) -> None:
     got, headers, answer = server.post(path, body)
@@ -287,7 +287,7 @@ def test_http_statuses_say_what_was_wrong(
         (b'{"jsonrpc":"2.0","id":8,"method":5}', 8),
     ],
 )
-def test_malformed_messages_are_named_in_one_line_with_their_id(
+def test_malformed_messages_are_answered_with_their_id(
     server: Served, body: bytes, identifier: Any
 ) -> None:
     client = Http(server).open()
@@ -312,7 +312,7 @@ def test_malformed_messages_are_named_in_one_line_with_their_id(
         (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', None),
     ],
 )
-def test_json_that_cannot_be_held_is_refused_with_the_id_of_its_request(
+def test_unrepresentable_json_is_refused_with_the_id_of_its_request(
     server: Served, tmp_path: Path, line: bytes, identifier: Any
 ) -> None:
     with live(tmp_path, {}) as process:
@@ -368,7 +368,7 @@ def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
         None,
     ],
 )
-def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(
+def test_only_json_bodies_are_accepted_so_that_a_foreign_page_needs_a_preflight(
     server: Served, kind: str | None
 ) -> None:
     """A page may send forms and plain text anywhere without a preflight."""
@@ -419,7 +419,7 @@ def test_a_page_on_another_port_of_this_machine_is_foreign(server: Served, path:
     assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
 
 
-def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> None:
+def test_a_page_of_an_allowed_origin_may_call_and_read(tmp_path: Path) -> None:
     page, key = "https://app.example", "cp_wrong"
     (tmp_path / "commonplace.yaml").write_text(
         f"settings: {{server: {{allowed_origins: ['{page}']}}}}"
@@ -474,7 +474,7 @@ def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> No
                 assert not any(name.startswith("access-control") for name in told)
 
 
-def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) -> None:
+def test_a_body_above_the_limit_is_refused_and_the_server_continues(server: Served) -> None:
     huge = (
         b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
     )
@@ -555,7 +555,7 @@ def test_a_stop_over_stdio_lets_calls_finish(tmp_path: Path) -> None:
     assert "Traceback" not in client.errors.read_text()
 
 
-def test_a_stop_ends_the_streams_of_clients_in_quiet(tmp_path: Path) -> None:
+def test_a_stop_ends_client_streams_without_errors(tmp_path: Path) -> None:
     with serve_http(tmp_path / "home", TOOLS) as server:
         client = Http(server).open()
         link = http.client.HTTPConnection(server.address, timeout=20)
@@ -584,7 +584,7 @@ def test_options_before_the_command_reach_the_server_too(tmp_path: Path) -> None
     assert not (tmp_path / "other").exists()
 
 
-def test_a_request_over_stdio_takes_no_memory_from_the_system(tmp_path: Path) -> None:
+def test_a_request_over_stdio_does_not_map_memory(tmp_path: Path) -> None:
     """Mapping a buffer for every request, and giving it back, once cost each a quarter of its
     time.
     """

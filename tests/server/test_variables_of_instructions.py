@@ -62,14 +62,14 @@ def test_mcp_enable_mutation_opens_the_catalogue(tmp_path: Path) -> None:
     assert added["created"] is True
 
 
-def test_instructions_dir_is_where_the_files_are(tmp_path: Path) -> None:
+def test_instructions_dir_sets_the_folder_of_the_files(tmp_path: Path) -> None:
     serve(tmp_path, WRITABLE | {"INSTRUCTIONS_DIR": str(tmp_path / "rules")}, add("one"))
     assert (tmp_path / "rules" / "one.json").is_file()
     assert not (tmp_path / "data" / "instructions" / "one.json").exists()
 
 
 @pytest.mark.parametrize(("strict", "created"), [("0", True), ("1", False)])
-def test_strict_create_refuses_to_overwrite_what_is_missing(
+def test_strict_create_refuses_to_overwrite_a_missing_entry(
     strict: str, created: bool, tmp_path: Path
 ) -> None:
     method, params = add("new")
@@ -82,7 +82,7 @@ def test_strict_create_refuses_to_overwrite_what_is_missing(
 
 
 @pytest.mark.parametrize(("strict", "left"), [("0", 0), ("1", 1)])
-def test_strict_remove_removes_nothing_where_one_is_missing(
+def test_strict_remove_removes_nothing_if_an_id_is_missing(
     strict: str, left: int, tmp_path: Path
 ) -> None:
     answers = one_by_one(
@@ -216,7 +216,7 @@ def test_the_agent_and_the_workspace_are_written_into_new_entries(tmp_path: Path
         )
 
 
-def test_the_agent_stands_in_history_and_audit(tmp_path: Path) -> None:
+def test_history_and_audit_name_the_agent(tmp_path: Path) -> None:
     batch = (
         "instructions/batch",
         {

@@ -105,7 +105,7 @@ def test_mcp_log_diag_logs_handshake_and_buffers(tmp_path: Path) -> None:
     assert "handshake:initialize requested=2025-06-18" in errors
 
 
-def test_mcp_trace_dir_receives_trace_lines_of_the_contracts_form(tmp_path: Path) -> None:
+def test_mcp_trace_dir_receives_trace_lines_in_contract_form(tmp_path: Path) -> None:
     serve(tmp_path, {"MCP_TRACE_DIR": str(tmp_path / "t")}, INITIALIZE, INITIALIZED, HEALTH)
     lines = traces(tmp_path / "t")
     assert {"handshake:initialize", "handshake:initialized", "call:health/check"} <= labels(lines)

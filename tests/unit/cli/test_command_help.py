@@ -55,7 +55,7 @@ def test_examples_are_command_lines_that_the_command_takes(path: tuple[str, ...]
         COMMANDS[named].make_context(" ".join(named), words[len(named) :])
 
 
-def test_the_overview_says_of_every_command_what_its_own_help_says() -> None:
+def test_the_overview_matches_the_help_of_every_command() -> None:
     """`commonplace --help` prints a table of its own, so that it need not import the commands."""
     root = program()
     assert [each.name for each in LISTED] == list(root.commands)
@@ -75,14 +75,14 @@ def test_the_overview_says_of_every_command_what_its_own_help_says() -> None:
         ("xyz", ["add", "list"], []),
     ],
 )
-def test_a_wrong_name_leads_to_no_command_that_destroys_unless_it_is_misspelled(
+def test_a_wrong_name_suggests_a_destructive_command_only_for_a_misspelling(
     typed: str, names: list[str], meant: list[str]
 ) -> None:
     assert suggestions(typed, names) == meant
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_destructive_commands_are_known_to_be(path: tuple[str, ...]) -> None:
+def test_every_destructive_command_is_listed_as_such(path: tuple[str, ...]) -> None:
     """A command that says that it ends, deletes or replaces something is suggested for its own
     misspellings only.
     """

@@ -127,7 +127,7 @@ def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) ->
     run(capsys, "tools", "--profile", "nonsense", expect=2)
 
 
-def test_keys_are_made_listed_rotated_and_revoked(
+def test_keys_are_created_listed_rotated_and_revoked(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     made = run_json(
@@ -171,7 +171,7 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
-def test_who_may_call_is_changed_on_record(
+def test_changes_of_keys_are_in_the_audit_trail(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     made = run_json(
@@ -262,7 +262,7 @@ def test_config_show_gives_every_value_its_source_and_hides_secrets(
     assert "settings.server.port" in human
 
 
-def test_config_init_writes_a_file_that_is_right_commented_and_uncommented(
+def test_config_init_writes_a_file_that_is_valid_commented_and_uncommented(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     run(capsys, "config", "init")
@@ -294,7 +294,7 @@ def test_a_wrong_configuration_ends_every_command_with_2(
     assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
 
 
-def test_checking_a_configuration_finds_what_would_keep_a_server_from_starting(
+def test_config_check_finds_what_would_prevent_a_server_from_starting(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
@@ -344,7 +344,7 @@ def test_a_narrow_table_wraps_long_cells_and_loses_nothing(own_world: Path) -> N
     assert len(cells[0]) == 8
 
 
-def test_what_is_piped_is_neither_cut_nor_wrapped(own_world: Path) -> None:
+def test_piped_output_is_neither_cut_nor_wrapped(own_world: Path) -> None:
     title = (
         "A title of some length, [bold]which says[/bold] :lock: what went wrong and why, up "
         "to its very end"
@@ -360,7 +360,7 @@ def test_the_configuration_reference_is_up_to_date() -> None:
     assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == configuration_page()
 
 
-def test_doctor_is_content_with_a_fresh_folder_and_says_how_to_mend_others(
+def test_doctor_accepts_a_fresh_folder_and_says_how_to_repair_others(
     capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = run_json(capsys, "doctor")
@@ -410,7 +410,7 @@ def test_a_backup_restores_everything_and_its_audit_verifies(
     )  # two chains: the key and x, each after the record that opens it
 
 
-def test_restore_keeps_what_was_there_and_refuses_without_force(
+def test_restore_keeps_the_old_state_and_refuses_without_force(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
@@ -425,7 +425,7 @@ def test_restore_keeps_what_was_there_and_refuses_without_force(
     assert KeyStore(Path(kept) / "keys.json").tenants() == {"first", "second"}
 
 
-def test_a_missing_archive_is_said_and_leaves_no_folder(
+def test_a_missing_archive_is_reported_and_leaves_no_folder(
     capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     assert main(["--data", str(own_world / "new"), "restore", "gone.tar.gz"]) == 2

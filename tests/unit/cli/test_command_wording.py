@@ -61,7 +61,7 @@ def test_a_missing_file_leads_to_the_command_that_lists(
 
 
 @pytest.mark.parametrize("place", ["before", "within", "behind"])
-def test_global_options_are_taken_in_any_place(
+def test_global_options_are_accepted_in_any_position(
     place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--data", str(tmp_path / "here")]
@@ -97,7 +97,7 @@ def test_commands_do_not_log_slow_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_path", [True, False])
-def test_commands_are_printed_as_they_can_be_typed(on_path: bool, tmp_path: Path) -> None:
+def test_printed_commands_work_in_this_shell(on_path: bool, tmp_path: Path) -> None:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}" if on_path else "/usr/bin:/bin"
     environment = {
         "PATH": path,
@@ -141,6 +141,6 @@ def test_commands_are_printed_as_they_can_be_typed(on_path: bool, tmp_path: Path
     assert ("bin/commonplace keys add --tenant" in shown.stdout) is not on_path
 
 
-def test_texts_that_name_no_command_are_left_alone() -> None:
+def test_texts_without_commands_are_unchanged() -> None:
     for text in ("commonplace is a word", "a commonplace book", "/x/commonplace serve"):
         assert as_typed(text) == text

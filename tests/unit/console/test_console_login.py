@@ -51,7 +51,7 @@ def test_a_link_to_a_view_leads_there_after_signing_in(browser: TestClient) -> N
     assert (signed_in.status_code, signed_in.headers["location"]) == (303, VIEW)
 
 
-def test_the_first_page_needs_no_note(browser: TestClient) -> None:
+def test_the_home_page_needs_no_redirect_note(browser: TestClient) -> None:
     assert browser.get("/console/").headers["location"] == "/console/login"
     page = browser.get("/console/login")
     assert (

@@ -9,7 +9,7 @@ from commonplace.console.graph_route import arguments_of
 from commonplace.console.parts import address, size
 
 
-def test_a_label_holds_no_character_with_a_meaning() -> None:
+def test_a_label_contains_no_special_character() -> None:
     hostile = '"]; click n0 "javascript:alert(1)" <img src=x> %%{init}%% `x` [a] {b} |c| & # *\\'
     assert not set(label(hostile)) & set('"<>`#;%{}[]|&*\\')
     assert len(label("word " * 100)) <= MAX_LABEL

@@ -16,7 +16,7 @@ from commonplace.console.pages.overview import _filled
 from commonplace.console.parts import in_words, whole
 
 
-def test_terms_are_told_in_the_words_that_were_typed() -> None:
+def test_terms_are_shown_as_typed() -> None:
     assert in_words(["databas", "lock", "other"], "Databases locked") == "Databases, locked, other"
 
 
@@ -49,11 +49,11 @@ def test_a_number_of_an_address_is_never_trusted(text: str | None, number: int) 
         ("", "the document"),
     ],
 )
-def test_a_pointer_is_told_as_the_place_people_know(pointer: str, place: str) -> None:
+def test_a_pointer_is_shown_as_a_readable_place(pointer: str, place: str) -> None:
     assert place_of(pointer) == place
 
 
-def test_a_report_has_the_worst_first_and_groups_by_place() -> None:
+def test_a_report_starts_with_the_worst_and_groups_by_place() -> None:
     changes = [
         {"severity": "info", "path": "/info/title", "message": "Renamed."},
         {"severity": "critical", "path": "/paths/~1a/get", "message": "GET /a was removed."},
@@ -91,7 +91,7 @@ def test_generated_files_are_packed_under_their_package() -> None:
         (True, "True"),
     ],
 )
-def test_a_schema_is_told_in_a_word_or_two(schema: object, told: str) -> None:
+def test_a_schema_is_summarized_briefly(schema: object, told: str) -> None:
     assert kind_of(schema) == told
 
 

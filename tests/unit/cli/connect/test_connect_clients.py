@@ -146,7 +146,7 @@ def test_connect_warns_before_it_writes_a_key_into_a_file_of_the_project(
     assert told["entry"]["headers"] == {"Authorization": "Bearer cp_x"}
 
 
-def test_connect_gives_claude_desktop_nothing_that_it_skips(
+def test_connect_refuses_http_for_claude_desktop(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["connect", "claude-desktop", "--http", "http://127.0.0.1:1", "--write"]) == 2
@@ -158,7 +158,7 @@ def test_connect_gives_claude_desktop_nothing_that_it_skips(
     assert "plain text" in told["notes"][0]
 
 
-def test_connect_leads_a_client_to_the_state_this_command_sees(
+def test_connect_passes_config_and_data_of_this_command(
     capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own_world / "work" / "commonplace.yaml").write_text("settings: {}")
@@ -189,7 +189,7 @@ def test_connect_to_a_running_server_needs_only_its_address(
 
 
 @pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
-def test_connect_never_touches_a_file_it_cannot_merge(
+def test_connect_does_not_change_a_file_it_cannot_merge(
     text: str, capsys: pytest.CaptureFixture[str], own_world: Path
 ) -> None:
     path = own_world / "work" / ".mcp.json"

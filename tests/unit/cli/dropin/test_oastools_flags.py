@@ -124,13 +124,13 @@ def test_a_command_line_means_the_same_here(words: str, expected: str) -> None:
         ("convert -t", "takes a value"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_reason(words: str, told: str) -> None:
+def test_unsupported_flags_are_refused_with_a_reason(words: str, told: str) -> None:
     with pytest.raises(CommonplaceError) as refused:
         translate(words.split())
     assert told in refused.value.message
 
 
-def test_help_says_oastools_and_lists_mcp() -> None:
+def test_help_names_oastools_and_lists_mcp() -> None:
     helped: Any = translate(["--help"])
     assert helped.startswith("Usage: oastools ")
     assert "  mcp " in helped

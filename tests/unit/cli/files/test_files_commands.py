@@ -60,7 +60,7 @@ def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(
     assert answer(typed, "reindex", "--rebuild") == {"queued": 1, "up_to_date": True}
 
 
-def test_what_a_call_remarks_is_shown_to_people_too(
+def test_notes_of_a_call_are_printed(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "none"))
@@ -106,7 +106,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_ends_with_its_exit_code_and_a_sentence(
+def test_an_error_prints_a_message_and_sets_the_exit_code(
     name: str, typed: Typed, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -121,14 +121,12 @@ def test_a_mistake_ends_with_its_exit_code_and_a_sentence(
     assert "Traceback" not in complaint
 
 
-def test_a_query_that_is_no_text_finds_nothing_and_harms_nothing(typed: Typed) -> None:
+def test_a_query_with_lone_surrogates_finds_nothing(typed: Typed) -> None:
     assert typed("search", "\udcff\udcfe")[0] in (0, 2)
     assert typed("grep", "--literal", "\udcff")[0] in (1, 2)
 
 
-def test_import_takes_what_it_can_and_says_why_it_left_the_rest(
-    typed: Typed, tmp_path: Path
-) -> None:
+def test_import_stores_what_it_can_and_reports_skipped_files(typed: Typed, tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a b.md").write_text("first")
@@ -147,7 +145,7 @@ def test_import_takes_what_it_can_and_says_why_it_left_the_rest(
     assert answer(typed, "import", "docs", "--to", "/in")["unchanged"] == 2
 
 
-def test_export_says_what_stands_in_its_way(typed: Typed, tmp_path: Path) -> None:
+def test_export_reports_what_prevents_it(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("a note")
     typed("put", "/deep/note.md", "note.md")
     assert answer(typed, "export", "out")["exported"] == 1
@@ -164,7 +162,7 @@ def test_standard_input_is_stored(typed: Typed, monkeypatch: pytest.MonkeyPatch)
     assert answer(typed, "put", "/piped.md")["size"] == 11
 
 
-def test_a_reader_that_goes_away_gets_no_traceback(typed: Typed, tmp_path: Path) -> None:
+def test_a_closed_pipe_causes_no_traceback(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("line\n" * 200_000)
     typed("put", "/long.txt", "long.txt")
     program = [

@@ -90,7 +90,7 @@ def editor(folder: Path, script: str) -> str:
     return str(path)
 
 
-def test_a_text_that_cannot_be_saved_is_kept(
+def test_a_draft_that_cannot_be_saved_is_kept(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     run("add", "be-kind", "Be kind.")
@@ -118,7 +118,7 @@ def test_an_editor_that_fails_changes_nothing(  # type: ignore[no-untyped-def]
     assert "Be kind." in run("show", "be-kind")[1]
 
 
-def test_lint_finds_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_lint_finds_problems(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run("init")
     catalogue = tmp_path / "home" / "instructions"
     (catalogue / "broken.json").write_text("{")
@@ -139,7 +139,7 @@ def test_lint_finds_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[
     }
 
 
-def test_lint_tells_what_was_not_read_as_written(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_lint_reports_unreadable_values(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run("init")
     catalogue = tmp_path / "home" / "instructions"
     (catalogue / "a.json").write_text(

@@ -50,7 +50,7 @@ def test_the_project_is_the_repository_around_or_the_folder(tmp_path: Path) -> N
     assert current_project(tmp_path / "plain") == "plain"
 
 
-def test_an_entry_is_added_found_shown_corrected_and_removed(typed: Typed) -> None:
+def test_an_entry_is_added_found_shown_edited_and_removed(typed: Typed) -> None:
     added = answer(
         typed,
         "add",
@@ -79,7 +79,7 @@ def test_an_entry_is_added_found_shown_corrected_and_removed(typed: Typed) -> No
     assert answer(typed, "stale", "--days", "1")["total"] == 0
 
 
-def test_a_correction_that_changes_nothing_names_no_change(typed: Typed) -> None:
+def test_an_edit_without_changes_says_so(typed: Typed) -> None:
     added = answer(typed, "add", "bug", "Safari drops the header")
     assert typed("edit", added["id"], "--title", "Safari drops the header") == (0, "")
 
@@ -147,7 +147,7 @@ def test_memory_is_exported_and_imported(typed: Typed, tmp_path: Path) -> None:
         assert (done["read"], done["known"], done["entries"]) == (1, 1, 0)
 
 
-def test_importing_an_empty_list_is_no_mistake(typed: Typed, tmp_path: Path) -> None:
+def test_importing_an_empty_list_succeeds(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text("[]")
     done = answer(typed, "import", str(tmp_path / "e.json"))
     assert (done["read"], done["problems"]) == (
@@ -156,7 +156,7 @@ def test_importing_an_empty_list_is_no_mistake(typed: Typed, tmp_path: Path) -> 
     )
 
 
-def test_what_only_commands_change_is_in_the_audit_trail_too(
+def test_changes_by_commands_without_a_tool_are_audited(
     typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ids = [answer(typed, "add", "bug", title)["id"] for title in ("First entry", "Second entry")]
@@ -233,13 +233,13 @@ WRONG: list[tuple[tuple[str, ...], int]] = [
     WRONG,
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )
-def test_wrong_input_ends_in_its_exit_code_and_a_sentence(
+def test_wrong_input_prints_a_message_and_sets_the_exit_code(
     typed: Typed, words: tuple[str, ...], code: int
 ) -> None:
     assert typed(*words)[0] == code
 
 
-def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
+def test_every_command_with_input_has_a_test_of_wrong_input() -> None:
     commands = {
         command.name or command.callback.__name__
         for command in app.registered_commands
@@ -261,7 +261,7 @@ def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
         ("notes.txt", b"plain text"),
     ],
 )
-def test_a_damaged_import_is_refused_and_keeps_nothing(
+def test_a_damaged_import_is_refused_and_stores_nothing(
     typed: Typed, tmp_path: Path, name: str, data: bytes
 ) -> None:
     (tmp_path / name).write_bytes(data)
@@ -270,7 +270,7 @@ def test_a_damaged_import_is_refused_and_keeps_nothing(
     assert answer(typed, "stats")["entries"] == 0
 
 
-def test_an_export_never_replaces_what_is_there(typed: Typed, tmp_path: Path) -> None:
+def test_an_export_never_replaces_an_existing_file(typed: Typed, tmp_path: Path) -> None:
     answer(typed, "add", "bug", "First entry")
     (tmp_path / "taken.jsonl").write_text("mine")
     assert typed("export", str(tmp_path / "taken.jsonl"))[0] == 2
@@ -279,7 +279,7 @@ def test_an_export_never_replaces_what_is_there(typed: Typed, tmp_path: Path) ->
     assert typed("export", str(tmp_path / "no" / "\0"))[0] != 0
 
 
-def test_doctor_speaks_of_memory(
+def test_doctor_checks_memory(
     typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer(typed, "add", "bug", "First entry")

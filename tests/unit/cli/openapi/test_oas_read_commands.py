@@ -41,7 +41,7 @@ def pets(**parts: Any) -> dict[str, Any]:
 # validate
 
 
-def test_a_valid_document_is_told_on_stderr_and_ends_with_zero(shell: Any) -> None:
+def test_a_valid_document_is_reported_on_stderr_with_exit_code_0(shell: Any) -> None:
     printed = shell.oas("validate", shell.write("a.json", pets()))
     assert printed.out == ""
     assert "a.json: valid OpenAPI 3.0.3, 0 errors, 0 warnings" in printed.err
@@ -209,7 +209,7 @@ def test_every_kind_can_be_walked(shell: Any, kind: str) -> None:
 # diff
 
 
-def test_diff_tells_what_breaks_and_ends_with_one(shell: Any) -> None:
+def test_diff_lists_breaking_changes_with_exit_code_1(shell: Any) -> None:
     base = shell.write("base.json", pets())
     changed = pets()
     del changed["paths"]["/pets"]["post"]
@@ -228,7 +228,7 @@ def test_diff_tells_what_breaks_and_ends_with_one(shell: Any) -> None:
     assert markdown[6].startswith("| **critical** |")
 
 
-def test_diff_may_hide_what_is_harmless(shell: Any) -> None:
+def test_diff_can_hide_harmless_changes(shell: Any) -> None:
     base, more = shell.write("base.json", minimal()), shell.write("more.json", pets())
     assert shell.oas("diff", base, more, "--json").json["total_changes"] > 0
     for flag in ("--breaking-only", "--no-info"):
@@ -257,7 +257,7 @@ def test_diff_may_hide_what_is_harmless(shell: Any) -> None:
         (("validate",), 2, "source"),
     ],
 )
-def test_bad_input_is_a_sentence_and_a_code(
+def test_bad_input_prints_a_message_and_sets_the_exit_code(
     shell: Any, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     shell.write("good.json", pets())
@@ -272,7 +272,7 @@ def test_bad_input_is_a_sentence_and_a_code(
     assert said in printed.err
 
 
-def test_people_at_a_terminal_see_that_something_happens(shell: Any) -> None:
+def test_a_terminal_shows_a_spinner(shell: Any) -> None:
     """A spinner on stderr while a document is read; what is printed stays clean."""
     file = shell.write("a.json", pets())
     ours, theirs = pty.openpty()

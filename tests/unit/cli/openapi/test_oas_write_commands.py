@@ -29,7 +29,7 @@ def swagger() -> dict[str, Any]:
 # fix
 
 
-def test_fix_prints_the_document_and_tells_what_it_did(shell: Any) -> None:
+def test_fix_prints_the_document_and_its_fixes(shell: Any) -> None:
     printed = shell.oas("fix", shell.write("a.yaml", COMMENTED))
     assert printed.out.startswith("# the one API\n")
     assert parse_text(printed.out).data["paths"]["/a/{id}"]["get"]["parameters"][0]["name"] == "id"
@@ -47,7 +47,7 @@ def test_fix_in_place_previews_keeps_comments_and_is_done_once(shell: Any) -> No
     assert "is up to date" in shell.oas("fix", file, "--in-place").err
 
 
-def test_fix_check_writes_nothing_and_tells_by_its_code(shell: Any) -> None:
+def test_fix_check_writes_nothing_and_sets_the_exit_code(shell: Any) -> None:
     file = shell.write("a.yaml", COMMENTED)
     shell.oas("fix", file, "--check", expect=1)
     assert shell.oas("fix", file, "--check", "--json", expect=1).json["fix_count"] == 1
@@ -57,7 +57,7 @@ def test_fix_check_writes_nothing_and_tells_by_its_code(shell: Any) -> None:
     shell.oas("fix", file, "-i", "--check")
 
 
-def test_fix_takes_its_flags(shell: Any) -> None:
+def test_fix_accepts_its_flags(shell: Any) -> None:
     schemas = {"Response[User]": {"type": "object"}, "Unused": {"type": "string"}}
     responses = {
         "200": {
@@ -91,7 +91,7 @@ def test_fix_takes_its_flags(shell: Any) -> None:
     }
 
 
-def test_fix_writes_the_form_that_the_file_name_asks_for(shell: Any) -> None:
+def test_fix_writes_json_or_yaml_by_the_file_name(shell: Any) -> None:
     shell.oas("fix", shell.write("a.yaml", COMMENTED), "-o", "b.json")
     assert json.loads(shell.read("b.json"))["paths"]["/a/{id}"]["get"]["parameters"]
 
@@ -131,7 +131,7 @@ def test_convert_lists_what_was_lost(shell: Any) -> None:
 # join and bundle
 
 
-def test_join_merges_and_says_how(shell: Any) -> None:
+def test_join_merges_and_summarizes(shell: Any) -> None:
     left = shell.write("left.json", minimal(paths={"/a": {"get": operation()}}))
     right = shell.write("right.json", minimal(paths={"/b": {"get": operation()}}))
     assert list(shell.oas("join", left, right).json["paths"]) == ["/a", "/b"]
@@ -144,7 +144,7 @@ def test_join_merges_and_says_how(shell: Any) -> None:
     assert "convert" in shell.oas("join", left, shell.write("old.json", swagger()), expect=2).err
 
 
-def test_bundle_takes_other_files_in(shell: Any) -> None:
+def test_bundle_includes_other_files(shell: Any) -> None:
     shell.write("pet.yaml", "type: object\n")
     content = {"application/json": {"schema": {"$ref": "pet.yaml"}}}
     root = minimal(
