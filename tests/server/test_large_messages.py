@@ -17,8 +17,6 @@ import pytest
 from conformance.program import Served, serve_http
 from transport_clients import META, Stdio
 
-from commonplace.edge.intake import MessageRefused, UndecodedBytes, peek
-
 MEGABYTE = 1_000_000
 
 
@@ -229,51 +227,3 @@ def test_stdio_refuses_and_serves_the_same(tmp_path: Path) -> None:
         assert client.request("ping")["result"] == {}
     finally:
         client.close()
-
-
-def test_undecoded_bytes_are_bounded_in_all_and_per_caller() -> None:
-    budget = UndecodedBytes(most=100, most_per_caller=60)
-    budget.take("a", 50)
-    with pytest.raises(MessageRefused) as refused:
-        budget.take("a", 20)
-    assert refused.value.error.data["code"] == "SERVER_BUSY"
-    assert refused.value.error.data["retryable"]
-    budget.take("b", 50)
-    with pytest.raises(MessageRefused):
-        budget.take("c", 1)
-    budget.give("a", 50)
-    budget.take("c", 40)
-    assert budget.total == 90
-    for caller, size in (("b", 50), ("c", 40)):
-        budget.give(caller, size)
-    assert (budget.total, dict(budget.by_caller)) == (0, {})
-
-
-@pytest.mark.parametrize(
-    ("head", "found"),
-    [
-        (
-            b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"oas_parse","arguments":{"name":"x',
-            ("tools/call", "oas_parse", 3),
-        ),
-        (
-            (
-                b'{"params":{"_meta":{"a":[1,{"name":"n"}]},"name":"t","arguments":{}}, '
-                b'"method":"tools/call"'
-            ),
-            ("tools/call", "t", None),
-        ),
-        (b'{"params":{"arguments":{"name":"inner","content":"....', (None, None, None)),
-        (b'{"method":"instructions/impo', (None, None, None)),
-        (
-            b'{"id":"a","method":"instructions/import","params":{"entries":[{"name":"x"}]',
-            ("instructions/import", None, "a"),
-        ),
-        (b"[[[", (None, None, None)),
-        (b"}}}", (None, None, None)),
-    ],
-)
-def test_the_head_of_a_message_identifies_its_method_and_tool(
-    head: bytes, found: tuple[Any, Any, Any]
-) -> None:
-    assert peek(head) == found

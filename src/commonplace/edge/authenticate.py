@@ -1,7 +1,4 @@
-"""Who a request comes from: headers in, a frozen AuthContext out.
-
-Nobody else reads a credential.
-"""
+"""Authentication: headers in, a frozen AuthContext out. No other module reads a credential."""
 
 from __future__ import annotations
 
@@ -40,8 +37,8 @@ _UNQUOTED = str.maketrans({'"': "'", "\\": None})
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
-class Key(Protocol):
-    """What authentication needs of a stored key."""
+class StoredKey(Protocol):
+    """What authentication needs to know of a key."""
 
     @property
     def id(self) -> str: ...
@@ -53,18 +50,23 @@ class Key(Protocol):
     def scope(self) -> Scope: ...
 
 
-class Keys(Protocol):
-    def find(self, token: str) -> Key | None: ...
+class KeyDirectory(Protocol):
+    """The keys of this server."""
+
+    def find(self, token: str) -> StoredKey | None: ...
 
     def tenants(self) -> frozenset[Tenant]: ...
 
 
 class Authenticator:
-    """`authenticate(headers)` for HTTP (names in lower case), `stdio(environ)` for the process's
-    own pipe.
+    """Authenticates requests over HTTP by their headers, and the client of stdio by a variable.
+
+    Names of headers are in lower case. `on_refusal` is told of refused requests, at a bounded rate.
     """
 
-    def __init__(self, settings: AuthSettings, keys: Keys, failures_per_minute: int = 30) -> None:
+    def __init__(
+        self, settings: AuthSettings, keys: KeyDirectory, failures_per_minute: int = 30
+    ) -> None:
         self._mode = settings.mode
         self._metadata_url = metadata_url(settings)
         self._keys = keys
@@ -72,11 +74,11 @@ class Authenticator:
         self.on_refusal: Callable[[CommonplaceError], None] = lambda error: None
 
     def authenticate(self, headers: Mapping[str, str]) -> AuthContext:
-        """The caller, or UNAUTHENTICATED.
+        """Return the caller. Raises UNAUTHENTICATED and CALL_RATE_LIMITED.
 
         In mode `none` everyone is the local user: the server then binds loopback only.
         """
-        model_key = _header(headers.get(MODEL_KEY_HEADER))
+        model_key = _model_key(headers)
         if self._mode == "none":
             user = local_user()
             return (
@@ -87,7 +89,7 @@ class Authenticator:
         token = bearer(headers)
         key = self._keys.find(token) if token else None
         if key is not None:
-            return _of_key(key, model_key)
+            return _context_of(key, model_key)
         if (
             token
             and self._mode == "passthrough"
@@ -98,7 +100,7 @@ class Authenticator:
         raise self._refuse(headers, token)
 
     def stdio(self, environ: Mapping[str, str]) -> AuthContext:
-        """The local user, or the key in COMMONPLACE_KEY where an agent should have less."""
+        """Return the local user, or the owner of the key in COMMONPLACE_KEY, which may do less."""
         token = environ.get(KEY_VARIABLE)
         if not token:
             return local_user()
@@ -106,20 +108,19 @@ class Authenticator:
         if key is None:
             raise CommonplaceError(
                 UNAUTHENTICATED,
-                f"{KEY_VARIABLE} holds no valid key.",
+                f"The key in {KEY_VARIABLE} is not valid.",
                 hint="commonplace keys list shows which keys are active.",
             )
-        return _of_key(key, None)
+        return _context_of(key, None)
 
     def beside_stdio(self, headers: Mapping[str, str], environ: Mapping[str, str]) -> AuthContext:
-        """The caller of a stdio server's dashboard, who has at most what the process at the pipe
-        has.
+        """Return the caller of a stdio server's dashboard, who may do at most what stdio may.
 
         Raises UNAUTHENTICATED once the key in COMMONPLACE_KEY is revoked.
         """
         own = self.stdio(environ)
         if self._mode == "none":
-            return replace(own, model_key=_header(headers.get(MODEL_KEY_HEADER)))
+            return replace(own, model_key=_model_key(headers))
         caller = self.authenticate(headers)
         if own.key_id is None:
             return caller
@@ -132,23 +133,24 @@ class Authenticator:
         return replace(caller, scopes=caller.scopes & own.scopes)
 
     def _reserved(self) -> frozenset[str]:
-        """A bearer's hash is its tenant's identity, so a bearer may not be the name of a tenant
-        that has a key.
+        """Return the tokens that are refused as bearers: names of tenants that have a key.
+
+        The hash of a bearer identifies its tenant, as the hash of its name does for others.
         """
         return frozenset((LOCAL_TENANT, *self._keys.tenants()))
 
     def _refuse(self, headers: Mapping[str, str], token: str | None) -> CommonplaceError:
-        """Say what is wrong, and record it while the rate of failures allows: neither disk nor
-        guessing is unbounded.
+        """Return the error, and record the refusal while their rate allows it.
 
-        A request without credentials guesses nothing. It always gets its 401, by which clients
-        discover how to authenticate.
+        The rate bounds guessing, and what refusals write to the disk. A request without
+        credentials guesses nothing and always gets its 401, by which clients discover how to
+        authenticate.
         """
         metadata = {"resource_metadata": self._metadata_url} if self._metadata_url else {}
-        keyless = not headers.get("authorization")
-        bucket = "keyless" if keyless else "wrong"
+        is_keyless = not headers.get("authorization")
+        bucket = "keyless" if is_keyless else "wrong"
         wait = self._failures.wait(bucket)
-        if wait > 0 and not keyless:
+        if wait > 0 and not is_keyless:
             return CommonplaceError(
                 CALL_RATE_LIMITED,
                 "Too many requests with a wrong key.",
@@ -162,7 +164,7 @@ class Authenticator:
             "This key is not valid." if token else "This server needs a key.",
             hint="Send `Authorization: Bearer KEY`; the operator makes keys with `commonplace "
             "keys add`.",
-            details={**metadata, **({} if keyless else {"oauth_error": "invalid_token"})},
+            details={**metadata, **({} if is_keyless else {"oauth_error": "invalid_token"})},
         )
         if wait == 0:
             self._failures.take(bucket)
@@ -171,7 +173,7 @@ class Authenticator:
 
 
 def bearer(headers: Mapping[str, str]) -> str | None:
-    """The token of an Authorization header, or None where it is absent or malformed."""
+    """Return the token of the Authorization header, or None where it is absent or malformed."""
     scheme, _, rest = headers.get("authorization", "").strip().partition(" ")
     token = rest.strip()
     return (
@@ -182,10 +184,7 @@ def bearer(headers: Mapping[str, str]) -> str | None:
 
 
 def passthrough(token: str) -> AuthContext:
-    """Contract 003: the bearer is its own tenant, and the caller's key for models.
-
-    It is kept only as the latter.
-    """
+    """Return the caller of contract 003: the bearer is its own tenant and its key for models."""
     hashed = hashlib.sha256(token.encode()).hexdigest()
     return AuthContext(
         tenant=Tenant(f"bearer-{hashed[:32]}"),
@@ -198,18 +197,14 @@ def passthrough(token: str) -> AuthContext:
 
 
 def derive_user_identity(token: str) -> str:
-    """A name for logs and audit labels (contract 003 section 3).
-
-    It decides nothing: two tokens may share one.
-    """
+    """Return a name for logs and audit labels (contract 003, section 3); two tokens may share it."""
     return f"user-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 
 def challenge(error: CommonplaceError) -> str:
-    """Return the WWW-Authenticate header of a 401, with the metadata address where an
-    authorization server is configured.
+    """Return the WWW-Authenticate header of a 401.
 
-    Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1).
+    It has the metadata address where an authorization server is configured. Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1).
     """
     attributes = {"realm": "commonplace"}
     if "oauth_error" in error.details:
@@ -222,20 +217,14 @@ def challenge(error: CommonplaceError) -> str:
 
 
 def has_metadata(settings: AuthSettings) -> bool:
-    """Whether there is anything to discover.
-
-    Clients that find metadata start an OAuth flow and ignore a configured key.
-    """
+    """Whether metadata is served; clients that find it start OAuth and ignore a configured key."""
     return settings.mode != "none" and bool(
         settings.authorization_servers and settings.resource_url
     )
 
 
 def protected_resource(settings: AuthSettings) -> dict[str, object]:
-    """Return the RFC 9728 metadata of /mcp.
-
-    It is made of settings alone: a Host header says nothing about this server.
-    """
+    """Return the RFC 9728 metadata of /mcp, made of settings alone: a client chooses its Host."""
     return {
         "resource": f"{_base_url(settings.resource_url)}/mcp",
         "resource_name": "Commonplace",
@@ -265,7 +254,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_bind(host: str, settings: AuthSettings) -> None:
-    """A server that others can reach needs keys."""
+    """Refuse to listen where others can reach a server without keys."""
     if settings.mode == "none" and not is_loopback(host):
         raise CommonplaceError(
             INVALID_CONFIG,
@@ -275,17 +264,15 @@ def check_bind(host: str, settings: AuthSettings) -> None:
         )
 
 
-def _of_key(key: Key, model_key: str | None) -> AuthContext:
+def _context_of(key: StoredKey, model_key: str | None) -> AuthContext:
     return AuthContext(
         key.tenant, scopes_up_to(key.scope), key.label, key_id=key.id, model_key=model_key
     )
 
 
-def _header(value: str | None) -> str | None:
-    """A model key as sent, unless it is one of ours: those never leave this server."""
-    if value is None:
-        return None
-    value = value.strip()
+def _model_key(headers: Mapping[str, str]) -> str | None:
+    """Return the caller's key for models; a key of this server is dropped and never leaves it."""
+    value = headers.get(MODEL_KEY_HEADER, "").strip()
     return (
         value
         if value

@@ -55,7 +55,7 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
 
 def _readyz(product: Product, draining: Draining) -> Callable[[HttpRequest], Awaitable[Response]]:
     async def readyz(request: HttpRequest) -> Response:
-        draining.asked()
+        draining.note_probe()
         try:
             if draining.begun:
                 raise CommonplaceError(

@@ -1,8 +1,6 @@
-"""Who may keep a connection open, and for how long without doing anything: caps, and timeouts
-for headers, bodies and slow readers.
+"""Limits of connections: how many, and timeouts for headers, bodies and slow readers.
 
-A stream that the client keeps open is not idle: no timer runs while a response is under way and its
-reader keeps up.
+An open stream is not idle: no timer runs while a response is sent and its reader keeps up.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and how long each phase of one may take, in seconds."""
+    """The number of connections, and the time of each phase of one, in seconds."""
 
     most: int = 1000
     most_per_address: int = 256
@@ -56,7 +54,7 @@ class ConnectionLimits:
         )
 
     def is_trusted(self, address: str) -> bool:
-        """Whether an address is a proxy's, behind which many clients stand."""
+        """Whether an address is that of a proxy, which many clients share."""
         if not self.trusted_proxies:
             return False
         try:
@@ -67,9 +65,7 @@ class ConnectionLimits:
 
 
 def _affordable(wanted: int) -> int:
-    """The wanted number of connections, or what the system's limit of open files leaves for
-    them.
-    """
+    """Return the wanted number of connections, bounded by the limit of open files."""
     try:
         import resource
     except ImportError:  # Windows
@@ -111,7 +107,7 @@ class OpenConnections:
 
 
 def guarded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
-    """uvicorn's protocol with these limits, for one listener."""
+    """Return uvicorn's protocol with these limits, for one listener."""
     connections = OpenConnections(limits)
 
     class Guarded(GuardedProtocol):
@@ -122,10 +118,7 @@ def guarded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection.
-
-    At most one timer runs: for the header, the body, or a reader that does not read.
-    """
+    """One connection with at most one timer: for its header, its body, or a slow reader."""
 
     def __init__(self, connections: OpenConnections, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -183,7 +176,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._disarm()
 
     def handle_websocket_upgrade(self) -> None:
-        """The connection goes on under another protocol; it counts until that one ends."""
+        """Hand the connection to another protocol; it counts until that one ends."""
         self._disarm()
         super().handle_websocket_upgrade()
         following: Any = self.transport.get_protocol()
@@ -214,7 +207,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _expired(self, seconds: float) -> None:
         self._timer = None
         if self.flow.read_paused and not self.flow.write_paused:
-            self._arm(seconds)  # the server does not read at the moment: the client is not to blame
+            self._arm(seconds)  # the server has paused reading: not the fault of the client
             return
         if self._in_header and not self.transport.is_closing():
             self.transport.write(_LATE)

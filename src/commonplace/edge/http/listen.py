@@ -1,4 +1,4 @@
-"""Listening: the HTTP application on a socket, in the foreground or beside stdio."""
+"""Serving the HTTP application on a socket, in the foreground or beside stdio."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ BACKLOG = 2048
 def serve_http(
     product: Product, options: HttpOptions, host: str, port: int, announce: Callable[[str], None]
 ) -> int:
-    """Serve until a signal.
+    """Serve until a signal; return the exit code.
 
-    `announce` is told the address once the socket listens. Returns the exit code.
+    `announce` is called with the address once the socket listens.
     """
     listener = bind(host, port)
     announce(address_of(listener))
@@ -41,7 +41,7 @@ async def serve_beside(
     product: Product, options: HttpOptions, listener: socket.socket
 ) -> AsyncIterator[None]:
     """Serve on the running event loop while the caller does something else."""
-    server = _Quiet(_config(product, options))
+    server = _Guest(_config(product, options))
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield
@@ -51,11 +51,10 @@ async def serve_beside(
 
 
 class _Graceful(uvicorn.Server):
-    """A signal asks it to stop, and then the caller still closes what it opened: the signal is
-    not raised again.
+    """Stops by a signal and returns, so that the caller can close what it opened.
 
-    SIGTERM first makes it not ready, and ends it when that was told; a second one, or SIGINT, ends
-    it at once.
+    SIGTERM first reports the server as not ready, and stops it when probes could have noticed. A
+    second one, or SIGINT, stops it at once.
     """
 
     def __init__(self, config: uvicorn.Config, draining: Draining) -> None:
@@ -77,17 +76,18 @@ class _Graceful(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         before = {
-            one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
         }
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-class _Quiet(uvicorn.Server):
-    """A guest in somebody else's process: signals are the host's."""
+class _Guest(uvicorn.Server):
+    """Runs beside stdio, which handles the signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -95,7 +95,7 @@ class _Quiet(uvicorn.Server):
 
 
 def bind(host: str, port: int, tries: int = 1) -> socket.socket:
-    """A listening socket, or INVALID_CONFIG saying why not."""
+    """Return a listening socket, on one of `tries` ports. Raises INVALID_CONFIG."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + (tries if port else 1)):
         listener = socket.socket(family, socket.SOCK_STREAM)

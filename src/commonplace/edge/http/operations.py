@@ -1,6 +1,4 @@
-"""What an HTTP server offers its operator and its clients' authentication: /metrics and the
-protected-resource metadata.
-"""
+"""Routes for operators and for discovery: /metrics and the protected-resource metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from commonplace.edge.authenticate import METADATA_PATH, has_metadata, protected_resource
 from commonplace.edge.http.reach import HttpOptions, refuse_reach
 from commonplace.edge.http.responses import unauthorized
-from commonplace.edge.product import Authenticator
+from commonplace.edge.product import Authenticate
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
 from commonplace.kernel.settings import AuthSettings
@@ -26,7 +24,7 @@ EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 def operation_routes(
     auth: AuthSettings,
-    authenticate: Authenticator,
+    authenticate: Authenticate,
     metrics: Metrics,
     version: str,
     refuse: Callable[[Request], Response | None],

@@ -1,6 +1,4 @@
-"""From where an HTTP server may be reached: which Host it answers to, and which pages of
-browsers may call it.
-"""
+"""Reach of an HTTP server: which Host it answers to, and which pages of browsers may call it."""
 
 from __future__ import annotations
 
@@ -31,9 +29,8 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 class HttpOptions:
     """How the server may be reached.
 
-    Empty `allowed_hosts` means any Host, for servers behind keys and a proxy.
-
-    `public_url` is the address that clients use where a proxy stands before the server.
+    Empty `allowed_hosts` means any Host, for servers behind keys and a proxy. `public_url` is the
+    address that clients use where a proxy stands before the server.
     """
 
     public_url: str = ""
@@ -46,13 +43,10 @@ class HttpOptions:
 
 
 def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
-    """The names a server that binds `bound` answers to: its own beside the configured ones.
-
-    Empty: any.
-    """
+    """Return the names that a server bound to `bound` answers to; empty means any."""
     if is_loopback(bound):
         return tuple(dict.fromkeys((*LOOPBACK_HOSTS, _as_host(bound), *configured)))
-    if not configured or _every_address(bound):
+    if not configured or _is_unspecified(bound):
         return configured
     return (_as_host(bound), *configured)
 
@@ -60,9 +54,9 @@ def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
 def refuse_reach(
     headers: Mapping[str, str], options: HttpOptions, scheme: str = "http"
 ) -> Response | None:
-    """Refuse DNS rebinding and foreign pages.
+    """Refuse DNS rebinding and pages of foreign origins; None lets a request pass.
 
-    `scheme` is that of the request, as the ASGI server or a trusted proxy says.
+    `scheme` is that of the request, as the ASGI server or a trusted proxy reports it.
     """
     host = headers.get("host", "")
     if options.allowed_hosts and not _answers_to(host, options.allowed_hosts):
@@ -73,16 +67,16 @@ def refuse_reach(
         and origin not in options.allowed_origins
         and not _is_own_origin(origin, host, scheme, options.public_url)
     ):
-        told = (
+        message = (
             "This Origin may not call this server. List it in settings.server.allowed_origins "
             "if it should."
         )
-        return JSONResponse({"error": told}, status_code=403)
+        return JSONResponse({"error": message}, status_code=403)
     return None
 
 
 def checking(options: HttpOptions) -> Callable[[Mapping[str, str], str], Response | None]:
-    """The check of headers and scheme, for routes that others make."""
+    """Return the check of headers and scheme, for routes of other modules."""
     return lambda headers, scheme: refuse_reach(headers, options, scheme)
 
 
@@ -92,10 +86,7 @@ def is_https(scheme: str, public_url: str) -> bool:
 
 
 def _is_own_origin(origin: str, host: str, scheme: str, public_url: str) -> bool:
-    """Whether a page of this origin is this server's own: same scheme, host and port.
-
-    Other ports of one machine are other servers.
-    """
+    """Whether an origin is this server's own: same scheme, host and port."""
     if public_url and _origin_of(public_url) == _origin_of(origin):
         return True
     own_scheme = {"ws": "http", "wss": "https"}.get(scheme, scheme)
@@ -111,7 +102,7 @@ def _is_own_origin(origin: str, host: str, scheme: str, public_url: str) -> bool
 
 
 def _origin_of(address: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port of an address, or None where it is none of http."""
+    """Return scheme, host and port of an HTTP address, or None."""
     try:
         parts = urlsplit(address)
         port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -125,10 +116,7 @@ def _origin_of(address: str) -> tuple[str, str, int] | None:
 
 
 def share_answer(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:
-    """The same `send`, which lets a page of a configured origin read the answer (CORS).
-
-    Nothing for any other.
-    """
+    """Return a `send` that lets pages of configured origins read the answer (CORS)."""
     origin = headers.get("origin")
     if origin is None or origin not in options.allowed_origins:
         return send
@@ -149,12 +137,10 @@ def share_answer(headers: Mapping[str, str], options: HttpOptions, send: Send) -
 def answer_preflight(
     method: str, headers: Mapping[str, str], options: HttpOptions, methods: str
 ) -> Response | None:
-    """The answer to a browser that asks beforehand.
+    """Answer a preflight of a configured origin; None where the request is none.
 
-    It brings no key, so this comes before authentication.
-
-    Any header may be sent: what it means is judged when it comes, and clients may name parameters
-    in theirs.
+    It brings no key, so this comes before authentication. Every header is allowed, because clients
+    may name parameters in theirs.
     """
     if (
         method != "OPTIONS"
@@ -178,16 +164,14 @@ def _answers_to(host: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """`*.example.org` is every name below example.org: neither itself nor one that only ends
-    alike.
-    """
+    """Match a name; `*.example.org` is every name below example.org, but not itself."""
     if pattern.startswith("*."):
         return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1
     return name == pattern
 
 
 def _host_name(host: str) -> str:
-    """A Host header without its port, in the one case that names are compared in."""
+    """Return a Host header in lower case, without its port."""
     if host.startswith("["):
         return host.partition("]")[0].lower() + "]"
     return host.partition(":")[0].lower()
@@ -197,8 +181,8 @@ def _as_host(bound: str) -> str:
     return f"[{bound.lower()}]" if ":" in bound else bound.lower()
 
 
-def _every_address(bound: str) -> bool:
-    """0.0.0.0 and :: are no names that a client could ask for."""
+def _is_unspecified(bound: str) -> bool:
+    """Whether this is 0.0.0.0 or ::, which no client asks for."""
     try:
         return ipaddress.ip_address(bound).is_unspecified
     except ValueError:

@@ -1,4 +1,4 @@
-"""Streams that stay open end when the key that opened them does."""
+"""Open streams end when the key that opened them is revoked."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ async def serve_while_valid(
     is_valid: Callable[[], bool],
     every_seconds: float = CHECK_SECONDS,
 ) -> None:
-    """Run `serve`, and tell it that the client is gone once `is_valid` says no.
-
-    It is asked again and again while `serve` runs.
-    """
+    """Run `serve`, and report a disconnect to it once `is_valid` is false."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     next_check = loop.call_later(every_seconds, lambda: check())

@@ -1,7 +1,6 @@
-"""A short memory of what was streamed, so that a client that lost its connection can go on where
-it was.
+"""Recent events of streams, so that a client that lost its connection can resume.
 
-Event ids are random: knowing one's own says nothing about another session's.
+Event ids are random: a client cannot guess those of other sessions.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
 
 from commonplace.kernel.lru import LruCache
 
@@ -20,31 +18,28 @@ COUNTED_VALUES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """The shape the SDK hands to its replay callback."""
+class StreamEvent:
+    """An event in the shape that the SDK's replay callback takes."""
 
-    message: Any
+    message: object
     event_id: str | None = None
 
 
 class RecentEvents:
-    """The SDK's event store, bounded in events and in the characters of their texts.
-
-    The newest event is always kept.
-    """
+    """An event store for the SDK, bounded in events and characters. The newest event is kept."""
 
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_EVENT_BYTES) -> None:
-        self._events: LruCache[str, tuple[str, Any, int]] = LruCache(
+        self._events: LruCache[str, tuple[str, object, int]] = LruCache(
             max_events, max_size=max_bytes, size_of=itemgetter(2)
         )
 
-    async def store_event(self, stream_id: str, message: Any) -> str:
+    async def store_event(self, stream_id: str, message: object) -> str:
         event_id = secrets.token_urlsafe(16)
         self._events.put(event_id, (stream_id, message, _text_size(message)))
         return event_id
 
     async def replay_events_after(
-        self, last_event_id: str, send_callback: Callable[[Any], Awaitable[None]]
+        self, last_event_id: str, send_callback: Callable[[StreamEvent], Awaitable[None]]
     ) -> str | None:
         last = self._events.peek(last_event_id)
         if last is None:
@@ -57,14 +52,12 @@ class RecentEvents:
                 continue
             stream, message, _ = event
             if stream == stream_id and message is not None:
-                await send_callback(Event(message, event_id))
+                await send_callback(StreamEvent(message, event_id))
         return stream_id
 
 
-def _text_size(message: Any) -> int:
-    """About how many characters a message holds: those of its strings, and a little for each of
-    its values.
-    """
+def _text_size(message: object) -> int:
+    """Estimate the characters of a message: those of its strings, and a few for each value."""
     waiting = [getattr(message, "root", message)]
     size, counted = 0, 0
     while waiting and counted < COUNTED_VALUES:
