@@ -1,6 +1,4 @@
-"""A tool is a value: what it is called, what goes in and comes out, who may call it, and the
-function that does it.
-"""
+"""A tool is a value: its names, its input and output, who may call it, and its handler."""
 
 from __future__ import annotations
 
@@ -15,17 +13,20 @@ from pydantic import BaseModel, ConfigDict
 
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.errors import DEADLINE_EXCEEDED, NOT_AVAILABLE, Code, CommonplaceError
+from commonplace.kernel.json_types import Json
 
 LISTED_NAME = re.compile(r"[a-z0-9_]{1,40}")
 
 
 class Tier(StrEnum):
+    """Whether a tool is listed by default."""
+
     DEFAULT = "default"  # listed to every client
     EXTENDED = "extended"  # always callable, listed with --all-tools
 
 
 class Arguments(BaseModel):
-    """Base of every tool's input: unknown arguments are errors, values are immutable."""
+    """The base of every tool's input: unknown arguments are errors, values are immutable."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, defer_build=True, str_strip_whitespace=False
@@ -37,56 +38,43 @@ class Nothing(Arguments):
 
 
 class ClientChannel(Protocol):
-    """What a handler may say to the client while it works.
-
-    The edge implements it; the default is silence.
-    """
+    """What a handler may send to the client while it works. The default sends nothing."""
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None: ...
 
-    async def log(self, level: str, data: Any, logger: str | None = None) -> None: ...
+    async def log(self, level: str, data: Json, logger: str | None = None) -> None: ...
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Ask the client (elicitation, sampling, roots).
-
-        Raises NOT_AVAILABLE where it cannot answer.
-        """
+    async def request(self, method: str, params: Mapping[str, Json]) -> Json:
+        """Ask the client (elicitation, sampling, roots). Raises NOT_AVAILABLE."""
         ...
 
 
 class Admit(Protocol):
-    """Raise for a tool that a caller may not reach; `scope` is what the operation needs, once
-    its arguments are known.
-    """
+    """Raises for a tool that the caller may not reach; `scope` is what an operation needs."""
 
     def __call__(self, tool: Tool, scope: Scope | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One call as its handler sees it."""
+    """A call as its handler sees it.
+
+    `meta` is what the transport knows. `admit` raises for a tool that the caller may not reach
+    from here. `compact`: an agent called the tool by its listed name, so long texts are left out.
+    """
 
     auth: AuthContext
     trace_id: str
     channel: ClientChannel
     deadline: float | None = None  # time.monotonic() seconds
-    meta: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what the transport knows: http headers wanted by nobody else
-    admit: Admit = field(
-        default=lambda tool, scope=None: None
-    )  # raises for a tool that the caller may not reach from here
-    compact: bool = (
-        False  # an agent called the tool by its listed name: leave out long texts, and say so
-    )
-
-    def seconds_left(self) -> float | None:
-        return None if self.deadline is None else self.deadline - time.monotonic()
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    admit: Admit = field(default=lambda tool, scope=None: None)
+    compact: bool = False
 
     def check_deadline(self) -> None:
-        """For loops in long handlers: raise once the caller's time is over."""
+        """Raise DEADLINE_EXCEEDED once the time is over; for loops in long handlers."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise out_of_time()
 
@@ -102,34 +90,30 @@ def out_of_time() -> CommonplaceError:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A contract's failure that is a result: shown as the tool's output with `isError: true`; a
-    plain result to bare callers.
-    """
+    """A failure that a contract defines as a result: `isError: true` in MCP, a result elsewhere."""
 
-    output: Mapping[str, Any]
+    output: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class RawResult:
-    """A finished MCP result (images, embedded resources, input requests), passed through as it
-    is.
-    """
+    """A finished MCP result (images, embedded resources, input requests), passed through."""
 
-    result: Mapping[str, Any]
+    result: Mapping[str, Json]
 
 
-Output = Mapping[str, Any] | BaseModel | Rejected | RawResult
+Output = Mapping[str, Json] | BaseModel | Rejected | RawResult
 Handler = Callable[[Context, Any], Output | Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Handlers are plain functions where the work is bounded and in memory (they run inline),
-    coroutines where it waits.
+    """A tool. Handlers whose work is bounded and in memory are functions, the others coroutines.
 
     `input` is a subclass of `Arguments`; `output` a TypedDict (from typing_extensions) or BaseModel
     that documents what the handler returns: tests validate results against it, the hot path does
-    not. `input_schema` replaces the generated one.
+    not. `input_schema` and `output_schema` replace the generated ones. `scope`, `writes_catalogue`
+    and `frees_space` may follow from the validated arguments.
     """
 
     name: str
@@ -137,7 +121,7 @@ class Tool:
     title: str
     description: str
     input: type[BaseModel]
-    output: Any
+    output: object
     handler: Handler
     tier: Tier = Tier.DEFAULT
     aliases: tuple[str, ...] = ()  # other names in tools/call
@@ -148,23 +132,16 @@ class Tool:
     open_world: bool = False
     scope: Scope | Callable[[Any], Scope] = Scope.READ
     writes_catalogue: bool | Callable[[Any], bool] = False  # needs MCP_ENABLE_MUTATION
-    frees_space: bool | Callable[[Any], bool] = (
-        False  # deletes: may use the space held back for a full disk
-    )
-    field_codes: Mapping[str, Code] = field(
-        default_factory=dict
-    )  # code of each field's violation; else INVALID_ARGUMENT
+    frees_space: bool | Callable[[Any], bool] = False  # may use the space reserved for deletions
+    field_codes: Mapping[str, Code] = field(default_factory=dict)  # else INVALID_ARGUMENT
     errors: tuple[Code, ...] = ()  # what it may raise, for the reference
-    redact: frozenset[str] = frozenset()  # argument fields whose text never reaches logs or audit
+    redact: frozenset[str] = frozenset()  # arguments that never reach logs or audit
     message_first: bool = False  # errors show the plain message before the JSON (contract 002)
-    interactive: bool = (
-        False  # asks the client back or streams to it, in ways only the SDK's sessions carry
-    )
-    input_schema: Mapping[str, Any] | None = None
-    output_schema: Mapping[str, Any] | None = None
-    reaches: Callable[[Mapping[str, Any]], Iterable[str]] | None = (
-        None  # tools that a call with these arguments would also use, by name
-    )
+    interactive: bool = False  # asks the client or streams to it, through a session of the SDK
+    input_schema: Mapping[str, Json] | None = None
+    output_schema: Mapping[str, Json] | None = None
+    # names of tools that a call with these arguments would use, too
+    reaches: Callable[[Mapping[str, Json]], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
         if not LISTED_NAME.fullmatch(self.name):
@@ -172,17 +149,17 @@ class Tool:
 
 
 class SilentChannel:
-    """A client that cannot be spoken to: the command line, bare calls, tests."""
+    """The channel of callers that take one answer only: the command line, bare calls."""
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
         return None
 
-    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+    async def log(self, level: str, data: Json, logger: str | None = None) -> None:
         return None
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def request(self, method: str, params: Mapping[str, Json]) -> Json:
         raise CommonplaceError(
             NOT_AVAILABLE,
             f"This client cannot answer {method}.",

@@ -31,12 +31,12 @@ Send = Callable[[bytes], None]
 def _encode(value: Json) -> bytes:
     try:
         return orjson.dumps(value)
-    except TypeError:  # an integer beyond 64 bits, an id for one
+    except TypeError:  # an integer beyond 64 bits, such as an id
         return json.dumps(value, separators=(",", ":")).encode()
 
 
 class SdkPeer:
-    """A session of the SDK beside the core. Messages wait until its import, in a thread, is done."""
+    """A session of the SDK. Messages wait until its import, in a thread, is done."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class SdkPeer:
         self._on_answer = on_answer
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
         self._pending: dict[RequestId, Send] = {}
-        self._quiet = asyncio.Event()
+        self._all_answered = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def feed(self, message: Message, send: Send | None) -> None:
         """Hand a message over; the answer to a request goes to `send` where it is given."""
         if message.is_request and message.id is not None:
             self._pending[message.id] = send or self._send
-            self._quiet.clear()
+            self._all_answered.clear()
         self._inbox.put_nowait(message)
 
     @property
@@ -72,18 +72,18 @@ class SdkPeer:
         """The number of requests without an answer."""
         return len(self._pending)
 
-    async def settled(self, grace_seconds: float) -> None:
+    async def wait_for_answers(self, grace_seconds: float) -> None:
         """Wait until every request is answered."""
         if self._pending:
-            waiting = asyncio.ensure_future(self._quiet.wait())
+            waiting = asyncio.ensure_future(self._all_answered.wait())
             await asyncio.wait(
                 {waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED
             )
             waiting.cancel()
 
     async def close(self, grace_seconds: float) -> None:
-        """Wait likewise, then end the session."""
-        await self.settled(grace_seconds)
+        """Wait for the answers, then end the session."""
+        await self.wait_for_answers(grace_seconds)
         self._inbox.put_nowait(None)
         await asyncio.wait({self._task}, timeout=grace_seconds)
         if not self._task.done():
@@ -95,9 +95,7 @@ class SdkPeer:
             # the first call imports the SDK, which must not block the event loop
             await asyncio.to_thread(build_server, self._core, self._request)
             await self._serve()
-        except (
-            Exception
-        ):  # a defect of the SDK must not end the connection, which goes on without it
+        except Exception:  # the connection goes on without the SDK
             log.exception("the SDK side of this connection failed")
         finally:
             failed = internal_error("The connection's session ended.")
@@ -163,4 +161,4 @@ class SdkPeer:
         self._pending.pop(request_id, self._send)(line)
         self._on_answer()
         if not self._pending:
-            self._quiet.set()
+            self._all_answered.set()

@@ -36,7 +36,8 @@ class SdkSessions:
 
         self._manager = StreamableHTTPSessionManager(
             build_server(core, None),
-            event_store=RecentEvents(),  # type: ignore[arg-type]  # the SDK's interface, without importing it there
+            # it has the interface of the SDK's class, without importing it
+            event_store=RecentEvents(),  # type: ignore[arg-type]
             retry_interval=500,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=core.product.max_message_bytes,

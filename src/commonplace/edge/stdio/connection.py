@@ -302,7 +302,7 @@ class Connection:
     async def _shut_down(self, request_id: RequestId, send: Send) -> None:
         await self.calls.wait_for_others()
         if self._sdk is not None:
-            await self._sdk.settled(SHUTDOWN_SECONDS)
+            await self._sdk.wait_for_answers(SHUTDOWN_SECONDS)
         send(encode_result(request_id, b"null"))
 
     def _forward(self, message: Message, send: Send | None = None) -> None:

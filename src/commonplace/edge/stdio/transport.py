@@ -1,6 +1,4 @@
-"""The stdio transport: stdout carries protocol and nothing else, and the client's death ends the
-process.
-"""
+"""Serving stdin and stdout: stdout carries protocol only, and the process ends with its client."""
 
 from __future__ import annotations
 
@@ -18,25 +16,18 @@ from commonplace.edge.product import Product
 from commonplace.edge.stdio.connection import Connection
 from commonplace.edge.stdio.framing import LineReader
 
-READ_BYTES = (
-    64 * 1024
-    # what a pipe holds. A larger buffer is memory that the system maps and takes back for every
-    # request
-)
+READ_BYTES = 64 * 1024  # the size of a pipe; a larger buffer is mapped anew for every read
 GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
-SEND_BYTES = 64 * 1024  # what a pipe holds: the client reads while we go on
-
+SEND_BYTES = 64 * 1024  # the size of a pipe: the client reads while we go on
 
 Beside = Callable[[], contextlib.AbstractAsyncContextManager[object]]
 
 
 def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
-    """Serve this process's stdin and stdout until the client leaves or says exit.
+    """Serve until the client leaves or sends exit; return the exit code.
 
-    Returns the exit code.
-
-    `beside` runs on the same event loop meanwhile: the dashboard's listener.
+    `beside` runs on the same event loop meanwhile: the listener of the dashboard.
     """
     read_fd, write_fd = _take_streams()
     try:
@@ -47,9 +38,7 @@ def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
 
 
 def _take_streams() -> tuple[int, int]:
-    """Keep the protocol's descriptors to ourselves: a stray print goes to stderr, a stray read
-    finds nothing.
-    """
+    """Take the descriptors of the protocol; a stray print goes to stderr, a stray read ends."""
     read_fd = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
     write_fd = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -73,9 +62,8 @@ async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     pump = asyncio.create_task(_pump(read_fd, LineReader(core, connection), connection, writer))
     waiter = asyncio.create_task(ended.wait())
     with contextlib.suppress(NotImplementedError):  # Windows
-        asyncio.get_running_loop().add_signal_handler(
-            signal.SIGTERM, pump.cancel
-        )  # as if the input had ended: what began is answered
+        # as if the input had ended: calls that began are answered
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, pump.cancel)
     await asyncio.wait({pump, waiter}, return_when=asyncio.FIRST_COMPLETED)
     exited = ended.is_set()
     for task in (pump, waiter):
@@ -101,10 +89,8 @@ async def _pump(read_fd: int, lines: LineReader, connection: Connection, writer:
 
 
 async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
-    """Pipes and sockets by the event loop; a regular file or /dev/null, which it cannot watch,
-    by a thread.
-    """
-    if not _watchable(read_fd):
+    """Return a reader: on the event loop for pipes and sockets, in a thread for other files."""
+    if not _is_watchable(read_fd):
 
         async def read_file() -> bytes:
             return await asyncio.to_thread(os.read, read_fd, READ_BYTES)
@@ -123,13 +109,13 @@ async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
     return read_pipe
 
 
-def _watchable(fd: int) -> bool:
+def _is_watchable(fd: int) -> bool:
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
 class _Writer:
-    """Whole lines out, in one write for the answers of one read, or for what a pipe holds.
+    """Writes whole lines: the answers of one read together, up to the size of a pipe.
 
     A broken pipe ends the connection.
     """
@@ -146,7 +132,7 @@ class _Writer:
     @classmethod
     async def open(cls, fd: int, on_broken: Callable[[], None]) -> _Writer:
         writer = cls(fd, on_broken)
-        if _watchable(fd):
+        if _is_watchable(fd):
             loop = asyncio.get_running_loop()
             transport, _ = await loop.connect_write_pipe(
                 lambda: writer._flow, os.fdopen(fd, "wb", 0)
@@ -200,6 +186,8 @@ class _Writer:
 
 
 class _Flow(asyncio.BaseProtocol):
+    """Tells when the pipe takes more, and when it has closed."""
+
     def __init__(self, on_broken: Callable[[], None]) -> None:
         self._on_broken = on_broken
         self.writable = asyncio.Event()
