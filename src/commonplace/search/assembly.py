@@ -30,7 +30,7 @@ _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
 
 @dataclass(frozen=True, slots=True)
 class SemanticSearch:
-    """Search by meaning as configured: there, or absent for a reason."""
+    """Search by meaning as configured, or the reason why there is none."""
 
     semantics: LocalSemantics | None
     absent: str = ""
@@ -41,7 +41,7 @@ class SemanticSearch:
         return self.semantics
 
     def doctor(self) -> Iterator[dict[str, str]]:
-        """Name, status, finding and fix of each check."""
+        """Yield name, status, finding and fix of each check."""
         if self.semantics is None:
             fix = "commonplace models install" if self.absent == NO_MODEL else ""
             yield {
@@ -66,9 +66,9 @@ class SemanticSearch:
 def open_semantic_search(
     data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None
 ) -> SemanticSearch:
-    """The local model of the settings, if it is installed.
+    """Open the configured local model, if it is installed.
 
-    `threads` 0: half of the processors; `models`: where models are.
+    `threads` 0: half of the processors; `models`: the folder of models.
     """
     settings = settings or Embedding()
     if settings.provider == "off":
@@ -91,9 +91,7 @@ def open_semantic_search(
 
 
 def hybrid_policy(settings: FilesSearch) -> HybridPolicy:
-    """Candidates and weights of the settings; a weight that is not given is what the other
-    leaves of 1.
-    """
+    """Return the configured candidates and weights; two weights add up to 1."""
     semantic, lexical = settings.fallback.semantic_weight, settings.fallback.lexical_weight
     fixed = None
     if semantic is not None or lexical is not None:
@@ -121,7 +119,7 @@ def hybrid_retriever(
 
 @dataclass(slots=True)
 class ExternalModels:
-    """The external models of the settings."""
+    """The configured external models."""
 
     embedding: ExternalModel | None
     reranker: ExternalReranker | None
@@ -140,7 +138,7 @@ class ExternalModels:
             }
 
     def on_disk(self, data: Path) -> ExternalSemanticSide | None:
-        """The semantic side of the embedding model with its vectors below the data folder."""
+        """Return the semantic side of the embedding model, with vectors in the data folder."""
         if self.embedding is None:
             return None
         from commonplace.search.semantic.vector import VectorIndex
@@ -153,7 +151,7 @@ class ExternalModels:
 def open_external(
     settings: FilesSearch, outbound: NetworkLoop, count: Callable[[str], None] = lambda event: None
 ) -> ExternalModels | None:
-    """None while every external model is off. Their connections live on `outbound`."""
+    """Open the configured external models on the loop `outbound`; None if all are off."""
     embedding, rerank = settings.embedding, settings.rerank
     endpoints: list[ModelEndpoint] = []
 

@@ -1,10 +1,8 @@
-"""Text to chunks on structure: headings, paragraphs, code blocks, lines.
+"""Text to chunks along its structure: headings, paragraphs, code blocks, lines.
 
-Chunks cover the text; offsets are exact UTF-8 bytes.
-
-Boundaries depend on the text near them (a heading, or a block whose checksum says so), not on the
-distance from the start, so an edit moves only the boundaries beside it and unchanged regions give
-the same chunks again.
+Chunks cover the text; offsets are exact UTF-8 bytes. Boundaries depend on the text near them (a
+heading, or a block chosen by its checksum), not on the distance from the start: an edit moves only
+the boundaries beside it, and unchanged regions give the same chunks again.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_BYTES = 1600  # about what a small embedding model reads at once
-ANCHOR_FROM_BYTES = 800  # from here on a chunk may end before a block that is an anchor
+ANCHOR_FROM_BYTES = 800  # a longer chunk may end before an anchor block
 HEADING_FROM_BYTES = 300  # shorter sections stay with their neighbour
 ANCHOR_ONE_IN = 4
 MAX_HEADINGS_CHARACTERS = 200
@@ -28,9 +26,7 @@ _GAP = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`text` is exactly the bytes `[start, end)`; `headings` are the titles it stands under,
-    outermost first.
-    """
+    """The bytes `[start, end)` as `text`, and the headings above them, outermost first."""
 
     start: int
     end: int
@@ -47,7 +43,7 @@ class _Block:
 
 
 def split(text: str) -> list[Chunk]:
-    """The chunks of a text, in order. An empty text has none; a short one is a single chunk."""
+    """Return the chunks of a text, in order; a short text is one chunk, an empty one none."""
     chunks: list[Chunk] = []
     parts: list[str] = []
     start = size = 0
@@ -82,9 +78,7 @@ def _titles(trail: list[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Headings, paragraphs and code blocks with the blank lines after them; oversized ones as
-    lines, oversized lines as pieces.
-    """
+    """Yield headings, paragraphs and code blocks; oversized ones as lines or pieces of lines."""
     lines: list[str] = []
     heading: tuple[int, str] = (0, "")
     fence = ""
@@ -109,9 +103,9 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines with their ends.
+    """Yield lines with their ends.
 
-    Only `\\n` ends a line: other separators are text, and a lone carriage return too.
+    Only `\\n` ends a line: other separators, and a lone carriage return, are text.
     """
     at = 0
     while at < len(text):
@@ -134,17 +128,13 @@ def _sized(lines: list[str], heading: tuple[int, str]) -> Iterator[_Block]:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """A line too long for one chunk, cut at white space where there is some, never inside a
-    character.
-    """
-    room = (
-        MAX_BYTES // 4 if not line.isascii() else MAX_BYTES
-    )  # four bytes are the longest character
+    """Yield the pieces of an oversized line, cut at white space if there is any."""
+    room = MAX_BYTES if line.isascii() else MAX_BYTES // 4  # a character has up to four bytes
     at = 0
     while len(line) - at > room:
         end = at + room
         gaps = [gap.end() for gap in _GAP.finditer(line, at + room // 2, end)]
-        # the gap whose surroundings have the least checksum: the same place whatever stands before
+        # the gap with the least checksum around it: the same place whatever comes before
         if gaps:
             end = min(gaps, key=lambda gap: (zlib.crc32(line[gap - 8 : gap + 16].encode()), gap))
         yield line[at:end]

@@ -1,21 +1,19 @@
-"""How far to trust each retriever, judged per query and per document, with six numbers and no
-switch.
+"""Fusion of words and meaning, judged per query and per document with six parameters.
 
-Both sides speak in evidence, so neither list is stretched to fill a scale: a query that the words
-hardly answer gets little lexical evidence whatever ranks first, and a query far from every text
-gets little semantic evidence.
+Both sides give evidence on a fixed scale, so neither list is stretched to fill it: a query that the
+words hardly answer gets little lexical evidence whatever ranks first, and a query far from every
+text gets little semantic evidence.
 
     semantic = exp(sharpness * (cosine - PIVOT)) / sharpness
-    lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N)) * (1 + coverage_gain *
-    coverage^2)
+    lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N))
+               * (1 + coverage_gain * coverage^2)
 
-share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the
-part of I that the document's terms hold; N = documents. Where both lists agree on something, it
-should count: the query is moved by `consensus` towards the LEADERS best by that sum, and the
-cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so
-that it reads as the chance that the hit is right; where nobody was asked for meaning, the same
-words speak for more. A query that the model reads badly (another language than its own) has that
-much less semantic evidence: its cosines are as high as any, and say little.
+share = BM25 / its ceiling; I = sum of the idf of the query's terms; coverage = the part of I that
+the document's terms have; N = documents. Agreement counts: the query is moved by `consensus`
+towards the LEADERS best by that sum, and the cosines are taken again, shifted so that the best one
+stays. The score is the sum, mapped to 0..1 so that it reads as the chance that the hit is right;
+without a semantic side the same words count for more. A query that the model reads badly (in a
+foreign language) gets less semantic evidence: its cosines are as high as any, and say little.
 """
 
 from __future__ import annotations
@@ -31,21 +29,17 @@ from commonplace.search.model import LexicalMatch, LexicalResult, SearchHit
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
 
-PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical_weight
+PIVOT = 0.6  # sets the unit of evidence only: another pivot is another lexical_weight
 LEADERS = 3
 SLOPE = 2.0  # odds grow with the square of the evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in
-    docs/explanation/search.md.
-    """
+    """Fitted by `benchmarks/quality.py --fit`; docs/explanation/search.md says on which data."""
 
     lexical_weight: float = 0.27
-    prior_terms: float = (
-        2.2  # a query that tells no more than this many of the rarest words is half trusted
-    )
+    prior_terms: float = 2.2  # a query worth this many of the rarest words is half trusted
     sharpness: float = 5.8
     coverage_gain: float = 3.7
     consensus: float = 0.15
@@ -53,19 +47,17 @@ class Parameters:
 
 
 DEFAULT = Parameters()
-# added to the intercept where there was no semantic side: calibrated on the same hits without it
+# added to the intercept without a semantic side; calibrated on the same hits
 WORDS_ALONE = 1.6
-ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
+ABSTAIN_BELOW = 0.025  # best score below which probably nothing answers
 SMALL = 30  # passages; in a smaller collection the same evidence says more (ADR 0222)
 SMALL_GAIN = 1.05  # log odds that grow with ln(SMALL / passages)
-WORDS_SMALL_GAIN = 1.2  # the same where there was no semantic side
+WORDS_SMALL_GAIN = 1.2  # the same without a semantic side
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights somebody set: each list is stretched to 0..1 and the weighted mean taken, whatever
-    the query.
-    """
+    """Weights from the settings: each list is stretched to 0..1, and the weighted mean taken."""
 
     semantic: float
     lexical: float
@@ -102,10 +94,10 @@ def lexical_evidence(
 def calibrated(
     evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0, prior: float = 0.0
 ) -> float:
-    """Evidence as a chance between 0 and 1; keeps the order.
+    """Return evidence as a chance between 0 and 1; keeps the order.
 
-    `unread`: how much of the query nobody read for its meaning; `prior`: log odds that are known
-    before the evidence.
+    `unread`: the share of the query that no model read; `prior`: log odds known before the
+    evidence.
     """
     odds = math.exp(parameters.intercept + unread * WORDS_ALONE + prior) * math.pow(
         max(evidence, 0.0), SLOPE
@@ -114,17 +106,16 @@ def calibrated(
 
 
 def size_prior(passages: int, *, with_meaning: bool) -> float:
-    """Return the log odds that a hit in a collection of this size has beside those of a large
-    one; 0 where the size is unknown.
+    """Return the log odds that a small collection adds to a hit; 0 if its size is unknown.
 
-    In a large collection some passage is always near; in a small one that takes an answer.
+    In a large collection some passage is always near; in a small one a near passage is an answer.
     """
     gain = SMALL_GAIN if with_meaning else WORDS_SMALL_GAIN
     return gain * math.log(SMALL / passages) if 0 < passages < SMALL else 0.0
 
 
 def doubt_about(best: float) -> str | None:
-    """Say that probably nothing answers, where the best score is below the line."""
+    """Return a note that probably nothing answers, if the best score is that low."""
     return (
         f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this"
         if best < ABSTAIN_BELOW
@@ -143,12 +134,10 @@ def fuse(
     prior: float = 0.0,
     explained: bool = True,
 ) -> list[SearchHit]:
-    """Every document either side returned, best first (equal scores by key).
+    """Return every document of either side, best first (ties by key).
 
-    `cosines` None: there was no semantic side.
-
-    `vectors` are the candidates' own; without them there is no consensus. `legibility` says how far
-    the model read the query.
+    `cosines` None: there was no semantic side. `vectors` are those of the candidates; without them
+    there is no consensus. `legibility` says how well the model read the query.
     """
     information = sum(term.idf for term in lexical.terms)
     idf = {term.term: term.idf for term in lexical.terms}
@@ -220,9 +209,7 @@ def _agreed(
     parameters: Parameters,
     legibility: float,
 ) -> dict[str, float]:
-    """Cosines with the query moved towards the leaders, shifted so that the best stays what it
-    was: scores keep their meaning.
-    """
+    """Return cosines with the query moved towards the leaders; the best one stays the same."""
     import numpy as np
 
     keys = sorted(key for key in cosines if key in vectors)
@@ -246,7 +233,7 @@ def _agreed(
 
 
 def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:
-    """The numbers in force, for `doctor` and `explain`."""
+    """Return the parameters in force, for `doctor` and `explain`."""
     return {**asdict(parameters), "abstain_below": ABSTAIN_BELOW}
 
 
@@ -274,7 +261,7 @@ def _explain(
     fixed: Weights | None,
     measure: str,
 ) -> JsonObject:
-    """Why a hit stands where it stands, in numbers a person can add up."""
+    """Say why a hit ranks where it does, in numbers a person can add up."""
     explain: JsonObject = {
         "fusion": "judged per query"
         if fixed is None
@@ -297,9 +284,7 @@ def _explain(
 def _stretch(
     found: Mapping[str, _Lexical], cosines: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
-    """(semantic, lexical) of every key, each list stretched to 0..1 over its own candidates;
-    absent = 0.
-    """
+    """Return (semantic, lexical) of every key, each list stretched to 0..1; absent = 0."""
     sides: tuple[Mapping[str, float], Mapping[str, float]] = (
         cosines,
         {key: side.share for key, side in found.items()},

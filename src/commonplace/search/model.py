@@ -1,7 +1,6 @@
-"""What search needs from persistence and what it offers to domains: partitions, documents of
-several fields, and retrievers.
+"""Values and Protocols of search: partitions, documents of several fields, retrievers.
 
-A partition (tenant, collection, scope) is closed: its statistics and its answers come from its own
+A partition (tenant, collection, scope) is closed: its statistics and its results come from its own
 documents alone.
 """
 
@@ -26,7 +25,10 @@ class SearchUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Whose documents, of which kind, in which part: `Partition(apikey_hash, "files", project)`."""
+    """Whose documents, of which kind, in which part.
+
+    `Partition(apikey_hash, "files", project)`
+    """
 
     tenant: str
     collection: str
@@ -35,9 +37,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class IndexDocument:
-    """What is put into the index: the caller's key, unique in its partition, and the analysed
-    terms of each field.
-    """
+    """A document to index: a key unique in its partition, and the terms of each field."""
 
     key: str
     fields: Mapping[str, Sequence[str]]
@@ -45,9 +45,7 @@ class IndexDocument:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A distinct term of the query: how many documents hold it, and how much it tells (inverse
-    document frequency).
-    """
+    """A distinct term of the query: how many documents have it, and its idf."""
 
     term: str
     documents: int
@@ -56,10 +54,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class LexicalMatch:
-    """A document that holds query terms.
-
-    `score` is what the store measures, raw; `terms` are the query terms it holds.
-    """
+    """A document with query terms; `score` is the raw measure of the store."""
 
     key: str
     score: float
@@ -68,10 +63,9 @@ class LexicalMatch:
 
 @dataclass(frozen=True, slots=True)
 class LexicalResult:
-    """Matches best first (equal scores by key), with the statistics that explain them.
+    """Matches best first (ties by key), with the statistics that explain them.
 
-    `ceiling` is the score that no document can exceed for this query; score / ceiling lies in 0 to
-    1.
+    `ceiling` is the score that no document can exceed for this query.
     """
 
     matches: tuple[LexicalMatch, ...] = ()
@@ -82,12 +76,12 @@ class LexicalResult:
 
 
 Terms = Mapping[str, Mapping[str, int]]
-"""What a document holds: field to term to frequency."""
+"""The terms of a document: field to term to frequency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Documents that hold enough of some terms, best first, and everything each of them holds."""
+    """Documents that share enough of some terms, best first, and all terms of each."""
 
     matches: tuple[LexicalMatch, ...] = ()
     terms: tuple[QueryTerm, ...] = ()
@@ -97,7 +91,7 @@ class Sharing:
 class LexicalStore(Protocol):
     """BM25 over the postings of a partition.
 
-    How documents get in is the adapter's matter: it happens in the caller's transaction.
+    Documents are added by the adapter, in the caller's transaction.
     """
 
     async def search(
@@ -109,7 +103,7 @@ class LexicalStore(Protocol):
         weights: Mapping[str, float],
         prefix: str = "",
     ) -> LexicalResult:
-        """The best documents whose key starts with `prefix`.
+        """Return the best documents whose key starts with `prefix`.
 
         `weights`: field to weight; other fields are not searched.
         """
@@ -128,40 +122,31 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One answer of a retriever.
+    """One result of a retriever.
 
-    `score` is 0 to 1 and decides the order; the components stay visible beside it.
+    `score` is 0 to 1 and decides the order; its components stay visible beside it.
     """
 
     key: str
     score: float
     lexical: float | None = None  # 0 to 1; None = the lexical side did not return it
     semantic: float | None = None  # 0 to 1; None = the semantic side did not return it
-    terms: tuple[str, ...] = ()  # query terms it holds
+    terms: tuple[str, ...] = ()  # query terms of the document
     explain: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The hits, best first; which path was taken (`lexical`, `hybrid`, ...); and why less than
-    everything was used, if so.
-    """
+    """Hits, best first; the path taken (`lexical`, `hybrid`, ...); and what was missing."""
 
     hits: tuple[SearchHit, ...]
     mode: str
     notes: tuple[str, ...] = ()
-    doubt: str | None = (
-        # that probably nothing answers: said of these scores, and of no others that may take their
-        # place
-        None
-    )
+    doubt: str | None = None  # probably nothing answers; about these scores only
 
 
 class Retriever(Protocol):
-    """Query text in, ranked document keys out.
-
-    Lexical by default; a fused engine takes its place without the caller knowing.
-    """
+    """Query text in, ranked document keys out, by words alone or by words and meaning."""
 
     async def retrieve(
         self,
@@ -174,17 +159,17 @@ class Retriever(Protocol):
         model_key: str | None = None,
         widen: int = 1,
     ) -> Retrieval:
-        """`model_key` is the caller's own key for external models; a local retriever ignores it.
+        """Return the best documents.
 
-        `widen` looks at so many times more candidates than configured: for a caller that had to
-        drop some.
+        `model_key` is the caller's own key for external models. `widen` multiplies the number of
+        candidates, for a caller that had to drop some.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The text behind a document's key, for whoever embeds it. Equal digests mean equal text."""
+    """The text behind a document's key. Equal digests mean equal text."""
 
     key: str
     text: str
@@ -192,12 +177,11 @@ class Passage:
 
 
 class PassageListener(Protocol):
-    """Told by an index worker what the passages of one source now are, after the lexical side is
-    committed.
+    """Is told by an index worker what the passages of a source are, after the words commit.
 
     Called again after any failure, so it must be idempotent: make the vectors of all documents
-    whose key starts with `prefix` exactly those of `passages`, embedding only digests that are new.
-    An empty list removes them.
+    whose key starts with `prefix` exactly those of `passages`, and embed only new digests. An empty
+    list removes them.
     """
 
     async def synchronise(
@@ -210,19 +194,19 @@ class PassageListener(Protocol):
     ) -> int:
         """Embed at most `most` texts; return how many passages still lack a vector.
 
-        The next call goes on from there.
+        The next call continues.
         """
         ...
 
 
 class KeyNeededError(Exception):
-    """There is new text, and the model that embeds it wants its caller's key."""
+    """There is new text, and the model needs the caller's key to embed it."""
 
 
 class KeyedListener(Protocol):
     """A `PassageListener` whose model is asked with the caller's key.
 
-    Needs none where no text is new; else KeyNeededError.
+    Raises KeyNeededError without a key, unless no text is new.
     """
 
     async def synchronise(

@@ -1,6 +1,4 @@
-"""Sets of small numbers as the bits of one number: two of them meet in microseconds, however
-many they hold.
-"""
+"""Sets of small numbers as the bits of one integer: large sets intersect in microseconds."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ FEW = 32
 
 
 def bits_of(numbers: Collection[int]) -> int:
+    """Return the set of some numbers."""
     if len(numbers) < FEW:
         bits = 0
         for number in numbers:
@@ -22,7 +21,7 @@ def bits_of(numbers: Collection[int]) -> int:
 
 
 def numbers_in(bits: int) -> Iterator[int]:
-    """Ascending."""
+    """Yield the numbers of a set, ascending."""
     if bits.bit_count() < FEW:
         while bits:
             lowest = bits & -bits
@@ -37,7 +36,7 @@ def numbers_in(bits: int) -> Iterator[int]:
 
 
 def those_in(bits: int, numbers: Iterable[int]) -> list[int]:
-    """The numbers that are in the set."""
+    """Return those of the numbers that are in the set."""
     size = bits.bit_length()
     held = bits.to_bytes((size + 7) // 8, "little")
     return [number for number in numbers if number < size and held[number >> 3] >> (number & 7) & 1]

@@ -1,8 +1,7 @@
-"""Keeps the posting lists of frequent terms packed on disk, one short step after another, by
-whoever indexes.
+"""Packs the posting lists of frequent terms on disk, in short steps of the index worker.
 
-Lists are packed anew when a partition has grown or lost enough since; between that, a search adds
-what is behind a list's last document, and passes over what is gone.
+A partition is packed again when it has grown or shrunk enough; until then a search adds the
+documents after the end of a list and skips deleted ones.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from commonplace.search.lexical.posting_cache import read_postings
 from commonplace.storage.sqlite.database import Connection, Database
 
-LEAST_DOCUMENTS = 4_000  # of a partition: below, the rows are read as fast
+LEAST_DOCUMENTS = 4_000  # of a partition; below, rows are read as fast
 LEAST_POSTINGS = 1_000  # of a term
 GROWN_SHARE = 0.3
 LOST_SHARE = 0.1
@@ -28,7 +27,7 @@ LOCK_SECONDS = 30.0
 
 @dataclass(slots=True)
 class _Pass:
-    """One partition's lists on their way."""
+    """The lists of one partition that are still to be packed."""
 
     partition_id: int
     upto: int
@@ -37,7 +36,7 @@ class _Pass:
 
 
 class Packing:
-    """`step` again and again while there is time. One process at a time should."""
+    """Call `step` while there is time; one process at a time should."""
 
     def __init__(
         self,
@@ -51,11 +50,13 @@ class Packing:
         self._least_documents = least_documents
         self._look_seconds = look_seconds
         self._looked_at = float("-inf")
-        self._seen: dict[int, tuple[int, int]] = {}  # partitions that needed nothing, by their size
+        self._checked: dict[
+            int, tuple[int, int]
+        ] = {}  # partitions that need no packing, by their size
         self._pass: _Pass | None = None
 
     async def step(self) -> bool:
-        """A short piece of work; False when there is nothing to do now."""
+        """Do a short piece of work; return False when there is none."""
         if self._pass is None:
             now = time.monotonic()
             if now - self._looked_at < self._look_seconds:
@@ -63,10 +64,8 @@ class Packing:
             self._looked_at = now
             self._pass = await self._database.read(self._begin)
             return self._pass is not None
-        current, self._pass = (
-            self._pass,
-            None,
-        )  # a failure ends the pass; another one begins at the next look
+        # a failure ends the pass; another one begins at the next look
+        current, self._pass = self._pass, None
         wanted, room = [], STEP_POSTINGS
         while current.terms and room > 0:
             term_id, documents = current.terms.popleft()
@@ -80,23 +79,23 @@ class Packing:
         if current.terms:
             self._pass = current
         else:
-            self._looked_at = float("-inf")  # another partition may wait
+            self._looked_at = float("-inf")  # another partition may need packing
         return True
 
     def _begin(self, connection: Connection) -> _Pass | None:
-        """The first partition whose lists are worth packing anew."""
+        """Return the first partition whose lists are worth packing again."""
         rows: list[tuple[Any, ...]] = connection.execute(
             self._queries["packable_partitions"], {"least": self._least_documents}
         ).fetchall()
         for number, documents, length, upto, then in rows:
-            if self._seen.get(number) == (documents, length):
+            if self._checked.get(number) == (documents, length):
                 continue
             counted = connection.execute(
                 self._queries["packed_since"], {"partition": number, "upto": upto}
             ).fetchone()
-            held, newer = (int(counted[0]), int(counted[1])) if counted else (0, 0)
-            if newer <= GROWN_SHARE * then and held >= (1 - LOST_SHARE) * then:
-                self._seen[number] = (documents, length)
+            packed, newer = (int(counted[0]), int(counted[1])) if counted else (0, 0)
+            if newer <= GROWN_SHARE * then and packed >= (1 - LOST_SHARE) * then:
+                self._checked[number] = (documents, length)
                 continue
             last = connection.execute(self._queries["last_document"]).fetchone()
             terms = connection.execute(
@@ -105,7 +104,7 @@ class Packing:
             return _Pass(
                 number,
                 int(last[0]) if last else 0,
-                held + newer,
+                packed + newer,
                 deque((int(term), int(count)) for term, count in terms),
             )
         return None

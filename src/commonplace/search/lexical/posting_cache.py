@@ -1,10 +1,9 @@
-"""Posting lists of frequent terms as arrays in memory, and BM25 over them: what SQLite's ranking
-statement gives, many times faster.
+"""Posting lists of frequent terms as arrays in memory, ranked many times faster than by SQL.
 
-The tables stay the truth. Lists only grow at their end, because document ids are never reused: a
-list, cached or packed on disk (packing.py), is brought up to date by reading what lies behind its
-last id. A removed document stays in a list and is passed over; when an answer meets many of them,
-the lists are read anew.
+The tables stay authoritative. Lists only grow at their end, because document ids are never reused:
+a list, cached or packed on disk (packing.py), is brought up to date by reading what comes after its
+last id. A deleted document stays in a list and is skipped; when a search meets many of them, the
+lists are read again.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 BUDGET_BYTES = 48 << 20  # six million postings
-SAMPLED = 8  # one score in so many gives a bound that nearly all others stay below
-# ids between the first and the last that may be without a posting, before sums are kept sparsely
+SAMPLED = 8  # one score in so many is sampled for a lower bound
+# unused ids between the first and the last up to which sums are dense
 DENSE_SLACK = 1_000_000
 LENGTH_BITS = 16
 FREQUENCY_BITS = 15
@@ -39,6 +38,8 @@ ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
 
 @dataclass(slots=True)
 class _List:
+    """The postings of a term, as columns."""
+
     ids: Integers
     frequencies: Smalls
     lengths: Smalls
@@ -53,7 +54,7 @@ class _List:
 
 
 class PostingCache:
-    """Shared by the threads of a process. Needs numpy; `available` says whether it is there."""
+    """Shared by the threads of a process. Needs numpy; see `available`."""
 
     def __init__(self, queries: Mapping[str, str], budget_bytes: int = BUDGET_BYTES) -> None:
         self._queries = queries
@@ -74,9 +75,9 @@ class PostingCache:
         *,
         anew: bool = False,
     ) -> Iterator[tuple[int, float]]:
-        """(document id, score), best first (equal scores by id).
+        """Yield (document id, score), best first, ties by id.
 
-        The first `first` are cheap; going on sorts the rest. Removed documents may be among them,
+        The first `first` are cheap; going on sorts the rest. Deleted documents may be among them,
         unless the lists are read `anew` from their rows.
         """
         import numpy as np
@@ -95,7 +96,7 @@ class PostingCache:
             ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0)
         )
 
-    def held(self) -> dict[str, int]:
+    def size(self) -> dict[str, int]:
         return {
             "entries": len(self._lists),
             "bytes": self._lists.size,
@@ -135,7 +136,7 @@ class PostingCache:
 def read_postings(
     connection: SqlConnection, queries: Mapping[str, str], term_id: int, after: int
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The postings of a term behind a document id, each in one number."""
+    """Return the postings of a term after a document id, each in one number."""
     import numpy as np
 
     row = connection.execute(
@@ -157,9 +158,7 @@ def _unpacked(postings: Any) -> _List:
 
 
 def _summed(lists: Sequence[tuple[TermWeight, _List]]) -> tuple[Integers | int, Floats]:
-    """Scores, and whose they are: an array of document ids, or the id of the first where they
-    lie side by side (0 = no such one).
-    """
+    """Return document ids and scores; instead of ids, the first id if they are dense."""
     import numpy as np
 
     ids = np.concatenate([found.ids for _, found in lists])
@@ -176,9 +175,9 @@ def _summed(lists: Sequence[tuple[TermWeight, _List]]) -> tuple[Integers | int, 
 
 
 def _edge(scores: Floats, first: int) -> float:
-    """The score of the `first`-th best.
+    """Return the score of the `first`-th best.
 
-    That of a sample cannot be higher, so only what reaches it has to be looked at.
+    The same rank of a sample cannot be higher, so only scores above it are partitioned.
     """
     import numpy as np
 

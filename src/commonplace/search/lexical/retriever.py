@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import LexicalResult, LexicalStore, Partition, Retrieval, SearchHit
 
-MAX_QUERY_CHARACTERS = 16_384  # of a query that is read; what follows does not change the answer
+MAX_QUERY_CHARACTERS = 16_384  # of a query; the rest is ignored
 
 
 def cut_query(query: str) -> tuple[str, tuple[str, ...]]:
@@ -43,9 +43,7 @@ class LexicalRetriever:
 
 
 def lexical_hits(result: LexicalResult) -> tuple[SearchHit, ...]:
-    """Matches as hits: the score is the share of what a perfect match could reach, so it
-    compares between queries.
-    """
+    """Return matches as hits; a score is a share of the ceiling, so it compares across queries."""
     hits = []
     for match in result.matches:
         share = min(1.0, match.score / result.ceiling) if result.ceiling > 0 else 0.0

@@ -92,7 +92,7 @@ class SqlitePostings(IndexWriter):
 
     def cached(self) -> dict[str, int]:
         """Return the size of the cache of posting lists."""
-        return self._cache.held()
+        return self._cache.size()
 
     async def tidy(self) -> bool:
         """Do a short piece of work that makes later searches cheaper; False when there is none.

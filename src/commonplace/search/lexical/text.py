@@ -1,8 +1,7 @@
-"""Text to terms: the one tokenizer, stemmer and stop list of every domain, and the snippet shown
-around matched terms.
+"""Text analysis: the one tokenizer, stemmer and stop list of every domain, and snippets.
 
-Terms are case- and accent-folded stems. An identifier gives itself whole (separators removed) and
-its parts. Every word also gets its English stem; text that reads as French gets French stems beside
+Terms are case- and accent-folded stems. An identifier yields itself whole (separators removed) and
+its parts. Every word gets its English stem; text that reads as French gets French stems beside
 them, so a query matches whichever way it was judged. A word in another alphabet gets the stem of
 the language most written in it.
 """
@@ -16,14 +15,13 @@ from collections.abc import Iterable, Iterator
 import Stemmer
 
 MAX_TERM_CHARS = 64
-_MAX_PARTS = 32  # of one identifier; more is data, not a name
-_MAX_WORD_CHARS = 256  # what is read of one unbroken run of letters
+_MAX_PARTS = 32  # of one identifier; a longer one is data, not a name
+_MAX_WORD_CHARS = 256  # read of one unbroken run of letters
 _CACHE_WORDS = 50_000
-_SNIPPET_CHARS = 200_000  # how far a snippet looks for its place
+_SNIPPET_CHARS = 200_000  # of a text that a snippet considers
 
-# Marks that Python's \w leaves out and that stand inside words: combining accents, Hebrew and
-# Arabic points, Indic and South-East
-# Asian vowel signs (their blocks whole, without the dandas).
+# Marks inside words that Python's \w leaves out: combining accents, Hebrew and Arabic points,
+# Indic and South-East Asian vowel signs (whole blocks, without the dandas).
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
     r"\u0e31-\u0e4e\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109f"
@@ -41,9 +39,8 @@ _UNSPACED = re.compile(
     r"\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_ACCENTS = re.compile(
-    r"(?<![иИ])[\u0300-\u036f]|[\u0300-\u0305\u0307-\u036f]"
-)  # й is a letter of its own, and endings are made of it
+# й is a letter of its own, and part of endings
+_ACCENTS = re.compile(r"(?<![иИ])[\u0300-\u036f]|[\u0300-\u0305\u0307-\u036f]")
 _LETTERS = str.maketrans(
     {
         "œ": "oe",
@@ -92,7 +89,7 @@ _FRENCH_STOP = _set(
     """
 )
 _STOP = _ENGLISH_STOP | _FRENCH_STOP
-# What tells the two languages apart; unlike the stop list, before accents are folded.
+# Words that distinguish the two languages; unlike the stop list, accents are not folded.
 _FRENCH_SIGNS = _set(
     """
     au aux avec ce ces cette comment dans de des du elle en est et il je la le les leur mais ne
@@ -130,9 +127,9 @@ _french_terms: _TermsOf = {}
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, repeated as often as they occur.
+    """Return the terms of a text in order, repeated as often as they occur.
 
-    Stop words are kept only where there is nothing else.
+    Stop words are kept only if there is nothing else.
     """
     words = _words(text)
     terms = _terms(words, _reads_french(text, words))
@@ -140,9 +137,9 @@ def analyze(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query, in order.
+    """Return the distinct terms of a query, in order.
 
-    An ideograph inside a word is looked for with its neighbours only.
+    An ideograph inside a word is searched with its neighbours only.
     """
     terms = dict.fromkeys(analyze(text))
     pairs = "".join(term for term in terms if len(term) == 2)
@@ -154,7 +151,7 @@ def is_stop_word(term: str) -> bool:
 
 
 def matches(text: str, terms: Iterable[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """Where words of the text carry one of the terms: start, end, and which ones."""
+    """Return where words of the text have one of the terms: start, end, and which terms."""
     wanted = frozenset(terms)
     if not wanted:
         return
@@ -164,15 +161,13 @@ def matches(text: str, terms: Iterable[str]) -> Iterator[tuple[int, int, frozens
         word = found.group()
         carried = wanted.intersection(
             _lookup(_french_terms, word, french=True)
-        )  # French terms hold the English ones too
+        )  # French terms include the English ones
         if carried:
             yield found.start(), found.end(), carried
 
 
 def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
-    """At most `width` characters of the text around the place where most distinct query terms
-    stand, on one line.
-    """
+    """Return at most `width` characters around the most distinct query terms, on one line."""
     if len(text) <= width:
         return " ".join(text.split())
     if width < 8:
@@ -198,7 +193,7 @@ def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
 
 
 def _best_window(hits: list[tuple[int, int, frozenset[str]]], width: int) -> int:
-    """Start of the first window with the most distinct terms (a sliding window over the hits)."""
+    """Return the start of the first window with the most distinct terms."""
     counts: dict[str, int] = {}
     best, best_start, left = 0, hits[0][0] if hits else 0, 0
     for start, end, carried in hits:
@@ -251,7 +246,7 @@ def _word_terms(word: str, french: bool) -> Iterator[str]:
         if _UNSPACED.search(word):
             yield from _pairs(word, french)
             return
-    if not word:  # it was accents only
+    if not word:  # only accents
         return
     if word[-1] in "+#":
         yield word.lower()
@@ -275,7 +270,7 @@ def _word_terms(word: str, french: bool) -> Iterator[str]:
 
 def _stem(stemmer: Stemmer.Stemmer, word: str) -> str:
     stem = stemmer.stemWord(word)
-    return word if stem in _STOP else stem  # "willing" and "canned" are no stop words
+    return word if stem in _STOP else stem  # "willing" and "canned" are not stop words
 
 
 def _stemmer_for(word: str) -> Stemmer.Stemmer:
@@ -285,7 +280,7 @@ def _stemmer_for(word: str) -> Stemmer.Stemmer:
 
 
 def _fold(word: str) -> str:
-    """Compatibility forms and accents away; marks that are letters in their script stay."""
+    """Remove compatibility forms and accents; keep marks that are letters in their script."""
     plain = unicodedata.normalize("NFKD", word.translate(_LETTERS))
     return unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
 
@@ -298,7 +293,7 @@ def _pairs(word: str, french: bool) -> Iterator[str]:
         chars = run.group().casefold()
         yield from (chars[i : i + 2] for i in range(max(len(chars) - 1, 1)))
         if len(chars) > 1:
-            yield from _IDEOGRAPHS.findall(chars)  # each is a word too
+            yield from _IDEOGRAPHS.findall(chars)  # each one is a word, too
         at = run.end()
     if at < len(word):
         yield from _word_terms(word[at:], french)

@@ -1,10 +1,9 @@
-"""Meaning as vectors: what an embedder is, and the local one (an ONNX file and a tokenizer; no
-torch, no network).
+"""Embedders: texts to vectors.
 
-The local model loads in the background when first wanted, is dropped again when nobody has used it
-for a while, works on a bounded number of threads, and says why when it cannot. It embeds one text
-per run: on a processor that is as fast as a padded batch, and the vector of a text then never
-depends on its neighbours (int8 activations share one scale per run).
+The local one needs an ONNX file and a tokenizer, no torch and no network. It loads in the
+background on first use, is unloaded when idle, uses a bounded number of threads, and reports why it
+cannot work. It embeds one text per run: on a CPU that is as fast as a padded batch, and the vector
+of a text then never depends on its neighbours (int8 activations share one scale per run).
 """
 
 from __future__ import annotations
@@ -25,27 +24,26 @@ from commonplace.kernel.lru import LruCache
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
 
-BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may have its turn
+BULK_TEXTS = 32  # embedded at a time by a bulk job; between batches other jobs get a turn
 MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
 _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
-# letters a token: a script that the vocabulary spells out letter by letter, and nobody trained the
-# model on
+# letters per token: the vocabulary spells such a script letter by letter
 _SHATTERED = 1.5
-_UNKNOWN = ("[UNK]", "<unk>")  # a token for what the vocabulary cannot even spell
-_WORDS = 3.0  # its own language, names and misspellings included
+_UNKNOWN = ("[UNK]", "<unk>")  # token of characters outside of the vocabulary
+_WORDS = 3.0  # letters per token of the model's own language, names and typos included
 
 
 class EmbedderUnavailableError(Exception):
-    """There are no vectors now. The message says why and what to do; callers go on without."""
+    """The model cannot embed now. The message says why and what to do; callers go on without."""
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. Blocking: call from a worker thread."""
+    """Texts to unit vectors. Blocking: call it from a worker thread."""
 
     @property
     def identity(self) -> str:
-        """Changes whenever the vectors would: vectors of two identities are never compared."""
+        """Return a name that changes with the vectors; two identities are never compared."""
         ...
 
     @property
@@ -58,13 +56,13 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class ReadsOneLanguage(Protocol):
-    """An embedder that can say how far it reads a text."""
+    """An embedder that can say how well it reads a text."""
 
     def legibility(self, text: str) -> float: ...
 
 
 def legibility(embedder: Embedder, text: str) -> float:
-    """How far an embedder reads a text, 0 to 1; 1 where it does not say."""
+    """Return how well an embedder reads a text, from 0 to 1; 1 if it does not say."""
     return embedder.legibility(text) if isinstance(embedder, ReadsOneLanguage) else 1.0
 
 
@@ -80,7 +78,7 @@ class ModelDescription:
     source: str
     licence: str
     files: dict[str, str]  # name -> SHA-256
-    language: str = "en"  # the only one it was trained on; empty: several, or not known
+    language: str = "en"  # the only one it was trained on; empty: several or unknown
 
     @classmethod
     def read(cls, folder: Path) -> ModelDescription:
@@ -98,7 +96,7 @@ class ModelDescription:
 
 
 class LocalEmbedder:
-    """A sentence encoder from a folder made by `models install`. Thread-safe."""
+    """A sentence encoder in a folder made by `models install`. Thread-safe."""
 
     def __init__(
         self,
@@ -136,14 +134,14 @@ class LocalEmbedder:
 
     @property
     def state(self) -> str:
-        """`ready`, `loading`, `idle` (loads when wanted) or `failed: why`."""
+        """Return `ready`, `loading`, `idle` (loads on use) or `failed: why`."""
         with self._state:
             if self._failure is not None:
                 return f"failed: {self._failure}"
             return "ready" if self._model is not None else "loading" if self._loading else "idle"
 
     def warm(self) -> None:
-        """Begin to load in the background; returns at once."""
+        """Start to load in the background; return at once."""
         with self._state:
             if self._model is not None or self._loading or self._closed:
                 return
@@ -173,10 +171,11 @@ class LocalEmbedder:
         return vector
 
     def legibility(self, text: str) -> float:
-        """A vocabulary holds the words of the language it was made for.
+        """Return how well the model reads a text, judged by the length of its tokens.
 
-        Other languages fall into pieces, and their vectors say ever less; a script that falls into
-        letters has vectors that say nothing, however near they lie to each other.
+        A vocabulary has the words of the language it was made for. Words of other languages fall
+        into pieces, and their vectors carry less meaning; a script that falls into single letters
+        has vectors without meaning, however near they are to each other.
         """
         if self.description.language != "en":
             return 1.0
@@ -184,7 +183,7 @@ class LocalEmbedder:
         return min(1.0, max(0.0, (letters - _SHATTERED) / (_WORDS - _SHATTERED))) ** 2
 
     def unload_if_idle(self) -> bool:
-        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again.
+        """Unload the model if it was not used for `idle_seconds`; the next use loads it again.
 
         A timer calls it.
         """
@@ -202,11 +201,11 @@ class LocalEmbedder:
             self._state.notify_all()
         self._workers.shutdown()
         if self._loader is not None:
-            # the runtime's own threads abort the process when the interpreter ends under them
+            # threads of the runtime abort the process if the interpreter ends first
             self._loader.join()
 
     def _watch(self) -> None:
-        """Look again after a while, until the model is gone."""
+        """Check again after a while, until the model is unloaded."""
         if self.unload_if_idle():
             return
         with self._state:
@@ -238,7 +237,7 @@ class LocalEmbedder:
             model = _Model(self._folder, self.description)
         except ImportError as error:
             failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
-        # a broken file, a foreign processor, no memory: the state says it and search goes on
+        # broken file, unsupported CPU, out of memory: reported by `state`, search goes on
         except Exception as error:
             failure = f"{type(error).__name__}: {error}; run: commonplace models check"
         with self._state:
@@ -275,7 +274,7 @@ class _Model:
         ]
 
     def letters_per_token(self, text: str) -> float:
-        """Of the tokens that hold letters.
+        """Return the average letters of tokens that have letters.
 
         A short word that is one token is known; a text without letters is in no foreign language.
         """
@@ -309,5 +308,5 @@ class _Model:
 
 
 def _clean(text: str) -> str:
-    """A lone surrogate is legal in our strings and fatal to the tokenizer."""
+    """Replace lone surrogates: legal in our strings, fatal to the tokenizer."""
     return text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8")

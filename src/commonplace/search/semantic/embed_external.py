@@ -1,7 +1,4 @@
-"""Embeddings from an OpenAI-compatible endpoint, and the semantic side made of them.
-
-Every request carries its caller's own key.
-"""
+"""Embeddings from an OpenAI-compatible endpoint, asked with the caller's own key."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ BATCH_CHARACTERS = 200_000
 class ExternalModel:
     """Texts to unit vectors.
 
-    Implements `Embedder` as far as its identity goes: embedding itself needs a key.
+    Implements `Embedder` for its identity only: embedding needs a key.
     """
 
     def __init__(self, endpoint: ModelEndpoint, model: str, dimensions: int) -> None:
@@ -40,7 +37,9 @@ class ExternalModel:
         self._model = model
         self.dimensions = dimensions
         self.identity = f"openai:{model}:{dimensions}"
-        self._ask_for_length = False  # some models offer several lengths; others refuse to be asked
+        self._ask_for_length = (
+            False  # some models have several lengths; others reject the parameter
+        )
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         raise EmbedderUnavailableError(NO_KEY)
@@ -56,7 +55,7 @@ class ExternalModel:
         return vector
 
     def embed_many(self, texts: Sequence[str], key: str) -> Vectors:
-        """Blocking, in several requests: for a worker thread."""
+        """Embed in several requests. Blocking: for a worker thread."""
         import numpy as np
 
         made = [np.zeros((0, self.dimensions), dtype=np.float32)]
@@ -68,7 +67,7 @@ class ExternalModel:
         return np.concatenate(made)
 
     def _body(self, texts: Sequence[str]) -> JsonObject:
-        # Such endpoints refuse an empty text, and a lone surrogate cannot be sent.
+        # Such endpoints reject an empty text, and a lone surrogate cannot be sent.
         clean = [
             (text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()) or " " for text in texts
         ]
@@ -76,9 +75,9 @@ class ExternalModel:
         return {**body, "dimensions": self.dimensions} if self._ask_for_length else body
 
     def _wrong_length(self, answer: JsonObject) -> bool:
-        """Whether to ask again, this time for the length of the settings.
+        """Return whether to ask again for the configured length.
 
-        Only once in the life of a process.
+        True at most once in the life of a process.
         """
         if self._ask_for_length:
             return False

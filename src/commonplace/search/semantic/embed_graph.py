@@ -1,9 +1,8 @@
-"""A BERT sentence encoder as one ONNX file: safetensors in, graph with pooling and normalisation
-out, float32 or int8.
+"""A BERT sentence encoder as one ONNX file: safetensors in, pooled and normalised graph out.
 
-Used once per model, by `models install`. The int8 weights span 7 bits, per output column:
-processors without VNNI add pairs of products in 16 bits and would saturate on 8, so with 7 every
-processor computes the same.
+Used once per model, by `models install`, in float32 or int8. The int8 weights span 7 bits, per
+output column: processors without VNNI add pairs of products in 16 bits and would saturate on 8, so
+with 7 every processor computes the same.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class UnsupportedModelError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the configuration files of a sentence-transformers folder say about the network."""
+    """The network as the configuration files of a sentence-transformers folder describe it."""
 
     hidden: int
     layers: int
@@ -76,9 +75,9 @@ def _optional_json(path: Path) -> dict[str, Any]:
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
-    """Every tensor of a safetensors file, as views of the mapped file.
+    """Return every tensor of a safetensors file, as views of the mapped file.
 
-    Names lose a leading `bert.`.
+    A leading `bert.` is removed from names.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -139,7 +138,7 @@ class _Graph:
         )
 
     def linear(self, x: str, matrix: Array, bias: Array) -> str:
-        """`matrix` as stored by torch: (out, in)."""
+        """Add a linear layer; `matrix` is (out, in), as torch stores it."""
         if not self.int8:
             return self.node(
                 "Add", self.node("MatMul", x, self.constant(matrix.T)), self.constant(bias)
@@ -166,9 +165,7 @@ class _Graph:
 
 
 def build(folder: Path, weights: Path, int8: bool) -> bytes:
-    """The encoder of a sentence-transformers folder as a serialised ONNX model: (ids, mask) ->
-    unit vectors.
-    """
+    """Return the encoder of a folder as a serialised ONNX model: (ids, mask) to unit vectors."""
     shape = read_shape(folder)
     graph = _Graph(read_safetensors(weights), int8)
     x = _embeddings(graph, shape)

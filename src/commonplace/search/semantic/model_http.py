@@ -1,8 +1,8 @@
-"""Asking an external model over HTTP with the caller's key: pooled connections, retries with
-jitter, a circuit breaker, one time limit.
+"""Requests to an external model with the caller's key.
 
-The key goes into the Authorization header of the configured address and nowhere else: no redirects,
-no message, no log line holds it.
+Connections are pooled, failures are retried with jitter, a circuit breaker protects the model, and
+one time limit covers the whole call. The key is sent in the Authorization header to the configured
+address only: no redirect, message or log line contains it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ NO_KEY = "the call brought no key for the external model (header X-Model-Key)"
 class ModelError(Exception):
     """The model did not answer.
 
-    The message is safe to show: it holds neither the key nor what the model said.
+    The message is safe to show: it has neither the key nor the model's own words.
     """
 
 
 class ModelUnavailableError(ModelError):
-    """Now; it may answer later. `rest_seconds` is given where nobody should ask before that."""
+    """The model may answer later; `rest_seconds` is set if nobody should ask before that."""
 
     def __init__(self, message: str, rest_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -51,15 +51,15 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelKeyRefusedError(ModelError):
-    """It does not accept the caller's key."""
+    """The model does not accept the caller's key."""
 
 
 class ModelRejectedError(ModelError):
-    """It will never accept this request."""
+    """The model will never accept this request."""
 
 
 class ModelMalformedError(ModelRejectedError):
-    """It answered what no such model answers: a page of a proxy, a text that was cut off.
+    """The answer is not one of such a model: a proxy's page, or a truncated text.
 
     The next answer may be right.
     """
@@ -80,7 +80,7 @@ class ModelEndpoint:
         count: Callable[[str], None] = lambda event: None,
         breaker: CircuitBreaker | None = None,
     ) -> None:
-        """`name` says in messages and counters which model this is: `embedding`, `rerank`."""
+        """`name` is the model in messages and counters: `embedding`, `rerank`."""
         self.name = name
         self._url = url
         self._timeout_seconds = timeout_seconds
@@ -90,30 +90,30 @@ class ModelEndpoint:
         self._client: httpx.AsyncClient | None = None
         self._turns: dict[
             int, tuple[asyncio.Semaphore, int]
-        ] = {}  # by the hash of a key: which may use it, and how many want to
+        ] = {}  # by the hash of a key: its semaphore, and how many wait for it
 
     @property
     def resting(self) -> bool:
-        """Whether it failed so often that it is left alone."""
+        """Return whether the circuit breaker is open."""
         return self._breaker.is_open
 
     async def ask(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """The model's JSON answer, within the time limit whatever happens on the way."""
+        """Return the model's JSON answer within the time limit."""
         return await self._outbound.run(self._ask(orjson.dumps(body), key))
 
     def ask_now(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """The same from a worker thread."""
+        """Do the same from a worker thread."""
         return self._outbound.submit(self._ask(orjson.dumps(body), key)).result()
 
     @property
     def place(self) -> str:
-        """Host and path, for people."""
+        """Return host and path, for people."""
         parts = urlsplit(self._url)
         return f"{parts.hostname}{parts.path}"
 
     @property
     def in_the_clear(self) -> bool:
-        """Whether keys would cross a network without TLS."""
+        """Return whether keys would cross a network without TLS."""
         parts = urlsplit(self._url)
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
@@ -139,7 +139,7 @@ class ModelEndpoint:
             self._count(f"{self.name} model failed")
             raise
         except ModelError:
-            self._breaker.record_success()  # it is there; it only refuses this
+            self._breaker.record_success()  # the model works; it only refuses this request
             self._count(f"{self.name} model refused")
             raise
         self._breaker.record_success()
@@ -148,7 +148,7 @@ class ModelEndpoint:
 
     @contextlib.asynccontextmanager
     async def _turn(self, key: str) -> AsyncIterator[None]:
-        """Wait until this key has a connection to spare: one caller never occupies all of them."""
+        """Wait until this key may open a connection: one caller never occupies all of them."""
         name = hash(key)
         turns, users = self._turns.get(name, (asyncio.Semaphore(CONNECTIONS_PER_KEY), 0))
         self._turns[name] = (turns, users + 1)
@@ -176,9 +176,7 @@ class ModelEndpoint:
             await asyncio.sleep(pause)
 
     async def _attempt(self, body: bytes, key: str) -> tuple[dict[str, Any] | str, float]:
-        """An answer, or what went wrong and how long the model asked us to wait (0: it did not
-        say).
-        """
+        """Return an answer, or the error and how long the model asked us to wait (0: unsaid)."""
         import httpx
 
         headers = {
@@ -193,7 +191,7 @@ class ModelEndpoint:
                 if response.status_code in TRANSIENT:
                     if (
                         response.status_code != 429
-                    ):  # too much for this key says nothing about the model
+                    ):  # the rate limit of one key says nothing about the model
                         self._breaker.record_failure()
                     return f"the {self.name} model answered {response.status_code}", _retry_after(
                         response.headers.get("retry-after")
@@ -254,4 +252,4 @@ def _retry_after(value: str | None) -> float:
     try:
         return max(0.0, float(value)) if value else 0.0
     except ValueError:
-        return 0.0  # a date: our own pause will do
+        return 0.0  # a date: use our own pause

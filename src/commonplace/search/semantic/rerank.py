@@ -1,7 +1,4 @@
-"""Ranking by a Cohere-compatible rerank endpoint with the caller's own key.
-
-What it cannot do, the fused scores have done already.
-"""
+"""Ranking by a Cohere-compatible rerank endpoint with the caller's own key."""
 
 from __future__ import annotations
 
@@ -16,19 +13,23 @@ from commonplace.search.semantic.model_http import ModelEndpoint, ModelMalformed
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A text by its place in the request, and how relevant the model finds it, 0 to 1."""
+    """A text by its position in the request, and its relevance from 0 to 1."""
 
     at: int
     score: float
 
 
 class Reranker(Protocol):
+    """Ranks texts by relevance to a query."""
+
     async def rerank(self, query: str, texts: Sequence[str], limit: int, key: str) -> list[Ranked]:
-        """The `limit` most relevant texts, best first. Raises ModelError."""
+        """Return the `limit` most relevant texts, best first. Raises ModelError."""
         ...
 
 
 class ExternalReranker:
+    """`Reranker` over HTTP."""
+
     def __init__(self, endpoint: ModelEndpoint, model: str) -> None:
         self._endpoint = endpoint
         self._model = model

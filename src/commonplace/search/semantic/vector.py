@@ -1,7 +1,7 @@
-"""The semantic side of every partition: which vectors there are, and the nearest ones to a query.
+"""Vector indexes of every partition: which vectors exist, and which are nearest to a query.
 
-Derived data: `synchronise` is told what the passages are and embeds only text it has not seen;
-`clear` and a reindex rebuild it.
+Derived data: `synchronise` gets the current passages and embeds only new text; `clear` and a
+reindex rebuild it.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from commonplace.search.semantic.vector_file import (
     VectorView,
 )
 
-_REBUILD_SHARE = 0.2  # rows outside the approximate index that call for a new one
+_REBUILD_SHARE = 0.2  # of rows outside of the approximate index; above, it is rebuilt
 _WIDEN = 8
 Embed = Callable[[Sequence[str]], Vectors]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorStatus:
-    """For `doctor`: what is there and how well it fits the model in use."""
+    """What `doctor` says about the vectors of a partition."""
 
     rows: int
     dead: int
     generation: int
     identity: str
-    stale: bool  # made by another model: not compared, replaced as documents are indexed again
+    stale: bool  # made by another model; replaced as documents are indexed again
     approximate: bool
 
 
 class StaleVectorsError(Exception):
-    """The partition's vectors were made by another model."""
+    """The vectors of the partition were made by another model."""
 
 
 class VectorIndex:
-    """Vectors below one folder, one subfolder for each partition.
+    """Vectors below one folder, one subfolder per partition.
 
     Implements `PassageListener`; thread-safe.
     """
@@ -85,9 +85,7 @@ class VectorIndex:
     def synchronise_now(
         self, partition: Partition, prefix: str, passages: Sequence[Passage]
     ) -> int:
-        """Make the vectors below `prefix` those of `passages`; return how many texts had to be
-        embedded.
-        """
+        """Make the vectors below `prefix` those of `passages`; return how many were embedded."""
         return self._advance(partition, prefix, passages, self._embedder.embed, None)[0]
 
     def synchronise_with(
@@ -98,8 +96,9 @@ class VectorIndex:
         embed: Embed,
         most: int | None = None,
     ) -> int:
-        """The same with a model that is asked with a key of the moment, and for `most` texts
-        only; return how many passages are left.
+        """Do the same with another `embed`, for at most `most` texts.
+
+        Return how many passages still lack a vector.
         """
         return self._advance(partition, prefix, passages, embed, most)[1]
 
@@ -111,17 +110,15 @@ class VectorIndex:
         embed: Embed,
         most: int | None,
     ) -> tuple[int, int]:
-        """Embed up to `most` new texts and keep their vectors; return how many were embedded and
-        how many passages are left.
-        """
+        """Embed up to `most` new texts; return how many were embedded and how many are left."""
         file = self._file(partition)
         wanted = {passage.key: passage for passage in passages}
         with file.writing():
             snapshot = self._current(file)
             if snapshot is None and not wanted:
                 return 0, 0
-        # Embedding takes seconds and happens without the lock; a second look below settles what
-        # changed meanwhile.
+        # Embedding takes seconds and runs without the lock; what changed meanwhile is checked
+        # again below.
         fresh = _embed_new(embed, snapshot, wanted, most)
         with file.writing():
             snapshot = self._current(file)
@@ -164,7 +161,7 @@ class VectorIndex:
         prefix: str = "",
         also: Iterable[str] = (),
     ) -> Neighbours:
-        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
+        """Return the `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
 
         Blocking.
         """
@@ -231,21 +228,19 @@ class VectorIndex:
             file.clear()
 
     def build_now(self, partition: Partition, threads: int = 1) -> None:
-        """Build the approximate index of a partition, whatever its size; blocks until it is
-        there.
-        """
+        """Build the approximate index of a partition, whatever its size. Blocking."""
         file = self._file(partition)
         snapshot = file.snapshot()
         if snapshot is not None:
             vector_ann.build(snapshot.view(), file.ann_path(snapshot.generation), threads)
 
     def wait(self) -> None:
-        """Until index builds in progress are done."""
+        """Wait for index builds in progress."""
         for thread in self._builders:
             thread.join()
 
     def close(self) -> None:
-        """Give up index builds in progress: they begin anew where the index is next used."""
+        """Stop index builds in progress; they start again on the next use of the index."""
         self._stopping.set()
         self.wait()
 
@@ -262,9 +257,7 @@ class VectorIndex:
             return file
 
     def _current(self, file: VectorFile) -> VectorSnapshot | None:
-        """The snapshot to extend; None when there is none, or when it is another model's or
-        broken (then a new one begins).
-        """
+        """Return the snapshot to extend; None if there is none, or if it is stale or broken."""
         try:
             snapshot = file.snapshot()
         except VectorFileError:
@@ -285,7 +278,7 @@ class VectorIndex:
                 covered = int(path.with_suffix(".covered").read_text("ascii"))
                 if index is None or index.rows != covered:
                     index = self._built[path] = vector_ann.AnnIndex(path, self._embedder.dimensions)
-            except (OSError, ValueError, RuntimeError):  # being replaced: this query scans
+            except (OSError, ValueError, RuntimeError):  # being replaced: scan instead
                 return None
             return index
 
@@ -304,9 +297,8 @@ class VectorIndex:
         thread = threading.Thread(
             target=self._build, args=(path, view), name="build-ann", daemon=True
         )
-        if (
-            not self._builders
-        ):  # a thread of the library that runs when the interpreter ends aborts the process
+        # a library thread that runs when the interpreter ends aborts the process
+        if not self._builders:
             atexit.register(self.close)
         self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
         thread.start()
@@ -337,7 +329,7 @@ def _holds(snapshot: VectorSnapshot, passage: Passage) -> bool:
 
 
 def _best(scores: Vectors, limit: int) -> list[int]:
-    """Positions of the highest scores, best first; equal ones in order of position."""
+    """Return the positions of the highest scores, best first; ties by position."""
     if len(scores) > limit:
         picked = np.argpartition(-scores, limit)[:limit]
         picked.sort()

@@ -1,8 +1,7 @@
-"""An approximate index beside a large vector file: built in the background, mapped by readers,
-exact scores from the matrix.
+"""An approximate index beside a large vector file, built in the background and mapped by readers.
 
-Optional (`usearch`). Rows added after it was built are scanned exactly, so an answer never waits
-for it.
+Optional (`usearch`). Scores are exact: they come from the matrix. Rows added after the build are
+scanned, so a search never waits for the index.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ ANN_ROWS = 60_000  # below this an exact scan costs less than 10 ms
 _CONNECTIVITY = 16
 _EFFORT_BUILDING = 128
 _EFFORT_SEARCHING = 192
-_WIDER = 4  # candidates asked for per neighbour wanted: dead rows and quantisation take some
-_BUILD_ROWS = 1_024  # between two looks at whether it shall stop
+_WIDER = 4  # candidates per wanted neighbour: some are dead, some misranked by quantisation
+_BUILD_ROWS = 1_024  # rows added between two checks whether to stop
 
 
 def available() -> bool:
@@ -32,9 +31,7 @@ def available() -> bool:
 def build(
     view: VectorView, path: Path, threads: int = 1, stopping: threading.Event | None = None
 ) -> int:
-    """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where
-    it was told to stop.
-    """
+    """Write the index of all live rows; return how many rows it covers, 0 if told to stop."""
     from usearch.index import Index
 
     rows = len(view.weights)
@@ -84,7 +81,7 @@ class AnnIndex:
     def nearest(
         self, view: VectorView, query: Vectors, limit: int
     ) -> tuple[npt.NDArray[np.int64], Vectors]:
-        """Rows and exact cosines: neighbours from the index, and every row it does not cover."""
+        """Return rows and exact cosines: neighbours in the index, and every row it lacks."""
         peak = float(np.abs(query).max()) or 1.0
         coarse = np.round(query * (127 / peak)).astype(np.int8)
         found = self._index.search(coarse, max(limit * _WIDER, 64))

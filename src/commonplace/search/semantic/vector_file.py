@@ -1,13 +1,12 @@
-"""Vectors of one partition on disk: an append-only matrix, mapped by every process that reads
-it, and a journal that names its rows.
+"""Vectors of one partition on disk: an append-only matrix and a journal that names its rows.
 
-    current          the generation in force, replaced in one rename
-    <g>.matrix       rows of int8, `dimensions` bytes each
-    <g>.journal      JSON lines: first what the matrix is, then `{k: key, d: digest, r: row, s:
-    scale}` and `{k: key, gone: 1}`
+    current      the generation in force, replaced in one rename
+    <g>.matrix   rows of int8, `dimensions` bytes each, mapped by every reader
+    <g>.journal  JSON lines: a header, then `{k: key, d: digest, r: row, s: scale}` for a row
+                 and `{k: key, gone: 1}` for a removal
 
-A row exists once its journal line is complete, and the matrix is written before the journal: a
-reader at any moment, and a machine that stopped at any moment, see a consistent prefix. Rows are
+The matrix is written before the journal, and a row exists once its journal line is complete: a
+reader at any moment, and a machine that stopped at any moment, find a consistent prefix. Rows are
 never changed in place; compaction writes the next generation.
 """
 
@@ -34,21 +33,21 @@ from commonplace.storage.disk.private_files import make_private_folder
 from commonplace.storage.locks.file_lock import exclusive_lock
 
 FORMAT = 1
-SCAN_ROWS = 512  # widened to float and multiplied at a time: stays in the processor's cache
+SCAN_ROWS = 512  # converted to float and multiplied at a time: fits the CPU cache
 _COMPACT_ROWS = 1_000  # fewer dead rows are not worth a rewrite
 _MAX_JOURNAL_LINE = 65_536
-_FEW = 64  # records up to which keeping the order is cheaper than sorting again
+_FEW = 64  # records up to which inserting in order is cheaper than sorting
 
 Matrix = npt.NDArray[np.int8]
 Vectors = npt.NDArray[np.float32]
 
 
 class VectorFileError(Exception):
-    """The files do not make sense; `reindex` makes new ones."""
+    """The files are inconsistent; `reindex` makes new ones."""
 
 
 def quantise(vectors: Vectors) -> tuple[Matrix, Vectors]:
-    """Rows as int8 with one scale each: value = int8 * scale."""
+    """Return rows as int8 with one scale each: value = int8 * scale."""
     peaks = np.abs(vectors).max(axis=1)
     scales = np.where(peaks > 0, peaks / 127, 1.0).astype(np.float32)
     return np.round(vectors / scales[:, None]).astype(np.int8), scales
@@ -56,13 +55,13 @@ def quantise(vectors: Vectors) -> tuple[Matrix, Vectors]:
 
 @dataclass(frozen=True, slots=True)
 class VectorView:
-    """A moment of a snapshot that a scan may use while the snapshot grows."""
+    """A snapshot at one moment, for a scan that runs while the snapshot grows."""
 
     matrix: Matrix
     weights: npt.NDArray[np.float32]  # scale of each row, 0 where the row is dead
 
     def similarities(self, query: Vectors, first: int = 0) -> Vectors:
-        """Cosine of every row from `first` on with a unit query; 0 for dead rows."""
+        """Return the cosine of every row from `first` on with a unit query; 0 for dead rows."""
         count = len(self.weights)
         scores = np.empty(max(0, count - first), dtype=np.float32)
         for start in range(first, count, SCAN_ROWS):
@@ -86,9 +85,9 @@ class VectorView:
 
 @dataclass(slots=True)
 class VectorSnapshot:
-    """What one process knows of one generation: names of rows, scales, and the mapped matrix.
+    """What one process knows of one generation: row names, scales and the mapped matrix.
 
-    Grows as the journal grows.
+    It grows as the journal grows.
     """
 
     generation: int
@@ -159,7 +158,7 @@ class VectorSnapshot:
 
 
 class VectorFile:
-    """One partition's folder. Readers call `snapshot`; the one writer at a time holds `writing`."""
+    """The folder of one partition. Readers call `snapshot`; the one writer holds `writing`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -170,9 +169,9 @@ class VectorFile:
         self._stamp: tuple[int, int] | None = None
 
     def snapshot(self) -> VectorSnapshot | None:
-        """The present state, caught up with the journal; None when there is nothing.
+        """Return the current state, or None if there is nothing.
 
-        Two file statuses when nothing changed.
+        Costs two stat calls if nothing changed.
         """
         with self.lock:
             return self._snapshot()
@@ -188,20 +187,20 @@ class VectorFile:
             self._known, self._stamp = self._open(), stamp
         try:
             self._catch_up(self._known)
-        except FileNotFoundError:  # compacted away between the two looks
+        except FileNotFoundError:  # compacted meanwhile
             self._known, self._stamp = self._open(), None
             self._catch_up(self._known)
         return self._known
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Exclusive among processes and threads."""
+        """Hold the exclusive lock among processes and threads."""
         make_private_folder(self.folder)
         with exclusive_lock(self.folder / "lock"):
             yield
 
     def begin(self, identity: str, dimensions: int) -> VectorSnapshot:
-        """An empty next generation (inside `writing`)."""
+        """Start an empty next generation (inside `writing`)."""
         generation = 1 + max(
             (int(path.stem) for path in self.folder.glob("*.journal") if path.stem.isdecimal()),
             default=0,
@@ -234,7 +233,7 @@ class VectorFile:
         if len(named):
             with self._matrix_path(snapshot.generation).open("r+b") as file:
                 file.seek(start * snapshot.dimensions)
-                file.truncate()  # what a writer that died left behind
+                file.truncate()  # left by a writer that crashed
                 file.write(matrix.tobytes())
                 file.flush()
                 sync_file(file.fileno())
@@ -251,9 +250,7 @@ class VectorFile:
             self._catch_up(snapshot)
 
     def compact_if_worthwhile(self, snapshot: VectorSnapshot) -> VectorSnapshot:
-        """Once a third of the rows is dead, write the living ones as the next generation (inside
-        `writing`).
-        """
+        """Write the live rows as the next generation once a third is dead (inside `writing`)."""
         if snapshot.dead < _COMPACT_ROWS or snapshot.dead * 3 < len(snapshot.names):
             return snapshot
         generation = snapshot.generation + 1
@@ -309,9 +306,7 @@ class VectorFile:
             ) from error
 
     def _install(self, generation: int) -> None:
-        """Make a generation the current one and take the others away: readers that have them
-        mapped keep them.
-        """
+        """Make a generation current and delete the others; readers keep what they have mapped."""
         scratch = self.folder / f"current.{os.getpid()}"
         with scratch.open("w", encoding="ascii") as file:
             file.write(str(generation))
@@ -324,7 +319,7 @@ class VectorFile:
                 path.unlink(missing_ok=True)
 
     def _open(self) -> VectorSnapshot:
-        for _ in range(5):  # a compaction may take a generation away while we look
+        for _ in range(5):  # a compaction may delete a generation meanwhile
             generation = self._generation()
             if generation is None:
                 break
