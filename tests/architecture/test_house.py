@@ -1,4 +1,4 @@
-"""The house itself: sizes, names, documents and the absence of parked work."""
+"""Rules about the repository: sizes, imports, documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A browser, a server with keys, and a person who signs in."""
+"""A browser, a server with keys, and a signed-in person."""
 
 from __future__ import annotations
 

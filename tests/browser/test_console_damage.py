@@ -1,4 +1,4 @@
-"""Damage that the server finds by itself stands on the console's overview, with what to do."""
+"""The console's overview shows damage that the server found, with the remedy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Hidden characters in every stored field: the console shows each of them, and leaves text that
-people write alone.
-"""
+"""The console reveals hidden characters in every stored field."""
 
 from __future__ import annotations
 

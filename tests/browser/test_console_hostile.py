@@ -1,6 +1,4 @@
-"""Markup planted in every stored field, then every page visited: nothing runs, nothing is
-fetched from elsewhere, it stays text.
-"""
+"""Markup in stored fields stays text on every page of the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does in the console's shell, in a real browser against the shipped server."""
+"""The console's shell in a real browser against the shipped server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Any edit, drop, swap, copy or cut of the audit trail is found, in trails that several
-processes wrote.
-"""
+"""Any tampering with the audit trails of several processes is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invariants of finding and showing hidden characters, over any text."""
+"""Invariants of finding and revealing hidden characters, for any text."""
 
 from __future__ import annotations
 

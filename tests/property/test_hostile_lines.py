@@ -1,6 +1,4 @@
-"""Hostile input to a live stdio process: whatever is owed an answer gets exactly that answer,
-and the process lives on.
-"""
+"""A live stdio process answers hostile input as the standard requires, and survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any sequence of actions on two processes over one folder equals a dictionary."""
+"""Actions of two processes on one folder behave like a dictionary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inverted index against the simplest thing that could be right."""
+"""The inverted index agrees with a linear scan."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Decoding in slices gives what one decoding gives, wherever the text is cut; the scan counts
-what the text holds.
-"""
+"""Decoding in slices equals whole decoding, wherever the text is cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No text whatsoever makes search or add fail, and what was added is found and shown as it was."""
+"""Any text can be added, shown and used as a query."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A converted document means what its source means; where an older version cannot say it, the
-issues name the place.
-"""
+"""A converted document means what its source means, or an issue names the difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdicts of diff against instances: what breaks has a witness, what does not has none."""
+"""Breaking verdicts of diff have a witness instance, and the others have none."""
 
 from __future__ import annotations
 

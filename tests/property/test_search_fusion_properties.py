@@ -1,6 +1,4 @@
-"""Fusion, whatever the lists: a permutation of the candidates, scores in order, more evidence
-never ranks lower.
-"""
+"""Fusion returns every candidate once, in order, and more evidence never ranks lower."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Whatever the text: terms are bounded and folded, snippets fit, and a document is found by its
-own words.
-"""
+"""For any text, terms are bounded, snippets fit, and a document is found by its words."""
 
 from __future__ import annotations
 

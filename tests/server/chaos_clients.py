@@ -1,7 +1,6 @@
-"""Clients of a deployment under faults: what each was promised, what it was told, and whether
-the two agree.
+"""Clients for the chaos campaign that record what they were promised.
 
-A write that was answered is a promise. One that was not may or may not have happened, and its path
+An acknowledged write is a promise. An unacknowledged one may or may not have happened, and its path
 is not used again.
 """
 

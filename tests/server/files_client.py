@@ -1,6 +1,4 @@
-"""The shipped program on stdio, as a client sees it: requests out, answers in, and a process
-that can be killed.
-"""
+"""A client of the shipped program on stdio whose server can be killed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A shipped server on stdio for the tests of the instruction catalogue: bare calls, and an end
-by force.
-"""
+"""A shipped stdio server for tests of the instruction catalogue."""
 
 from __future__ import annotations
 

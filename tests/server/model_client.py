@@ -1,6 +1,4 @@
-"""A real MCP client (the official SDK) on a served program, with a caller's keys in its headers;
-and settings of external models.
-"""
+"""The official MCP client with a caller's keys in its headers, and settings of external models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped program on pipes: a whole conversation at once, or line by line."""
+"""Run the shipped program on pipes: a whole conversation at once, or line by line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A few plain tools for tests of the transports, plugged in by
-COMMONPLACE_EXTRA_TOOLSETS=sample_tools:toolset.
-"""
+"""Plain tools for transport tests (COMMONPLACE_EXTRA_TOOLSETS=sample_tools:toolset)."""
 
 from __future__ import annotations
 

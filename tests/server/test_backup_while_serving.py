@@ -1,6 +1,4 @@
-"""A backup taken while a server is written to holds everything acknowledged before it, and
-nothing half.
-"""
+"""A backup of a busy server contains every acknowledged write and no partial one."""
 
 from __future__ import annotations
 

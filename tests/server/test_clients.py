@@ -1,6 +1,4 @@
-"""Official clients against the shipped program: each lists the tools, calls one, and reads an
-error code from a wrong call.
-"""
+"""Official clients list the tools of the shipped program, call one and read an error code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Short commands stay short.
-
-Whole figures: `python -m benchmarks.cli`; here ratios, which a loaded machine leaves alone.
-"""
+"""Short commands stay fast, measured as ratios; `python -m benchmarks.cli` prints times."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Damage of stored data is found by doctor, by backup and by the server itself; what can be
-derived is rebuilt.
-"""
+"""Doctor, backup and servers detect damaged data, and derived data is rebuilt."""
 
 from __future__ import annotations
 

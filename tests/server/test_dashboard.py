@@ -1,6 +1,4 @@
-"""The dashboard of a stdio server grants at most what the process at the pipe has, and that
-process does not depend on it.
-"""
+"""The dashboard of a stdio server grants no more than the stdio caller has."""
 
 from __future__ import annotations
 

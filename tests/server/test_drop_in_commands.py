@@ -1,4 +1,4 @@
-"""`rekall` and `oastools` as commands: what their users type is answered by this program."""
+"""The drop-in commands `rekall` and `oastools` accept what their users type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""External models through the shipped program and a real MCP client: whose key goes where, what
-happens when something is away.
-"""
+"""External models through the shipped program: which key is used where, and failures."""
 
 from __future__ import annotations
 

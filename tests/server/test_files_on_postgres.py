@@ -1,6 +1,4 @@
-"""The shipped program on PostgreSQL: it refuses a schema that is not its own, servers share
-their files, workers share the work.
-"""
+"""The shipped program on PostgreSQL: schema versions, shared files, shared work."""
 
 from __future__ import annotations
 

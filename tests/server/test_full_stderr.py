@@ -1,4 +1,4 @@
-"""A stderr that takes nothing stops neither a server nor a command."""
+"""A closed or full stderr stops neither a server nor a command."""
 
 from __future__ import annotations
 

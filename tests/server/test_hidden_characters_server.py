@@ -1,6 +1,4 @@
-"""Hidden characters as a client meets them: writes are warned, answers that hold them say so,
-others stay as they were.
-"""
+"""Clients are told about hidden characters in writes and answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""No command sends hidden characters of stored or foreign text to a terminal, and none changes
-them on their way to a pipe.
-"""
+"""Commands reveal hidden characters on a terminal and keep them in a pipe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Who may call the shipped program: every mode, over stdio, /mcp and /rpc, with the audit it
-leaves.
-"""
+"""Authentication modes of the shipped program over stdio, /mcp and /rpc, with their audit."""
 
 from __future__ import annotations
 

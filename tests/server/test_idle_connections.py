@@ -1,6 +1,4 @@
-"""Connections that do nothing are closed, and nobody keeps all of them for themselves; a stream
-that stays open is not idle.
-"""
+"""Idle connections are closed and limited; an open stream is not idle."""
 
 from __future__ import annotations
 

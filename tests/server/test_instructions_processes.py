@@ -1,6 +1,4 @@
-"""Several servers on one folder, servers that are killed, and folders that change under a
-server.
-"""
+"""Several servers on one folder, killed servers, and folders that change under a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped program's answers on the wire: codes, data, structured content, traces."""
+"""Wire answers of the instruction toolset: codes, data, structured content, traces."""
 
 from __future__ import annotations
 

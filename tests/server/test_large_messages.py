@@ -1,6 +1,4 @@
-"""Large messages: refused before they cost anything where nobody can use them, served where they
-are documents.
-"""
+"""Large messages are refused early, except documents, which are served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped program as Rekall's clients start it."""
+"""The shipped program as clients of Rekall start it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings of the instruction graph, read by the real Mermaid parser."""
+"""The real Mermaid parser reads graphs of instructions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Narrowing blocks: what flags and headers exclude is refused under every name and in every way,
-over stdio and HTTP.
-"""
+"""Flags and headers refuse what they exclude, under every name, over stdio and HTTP."""
 
 from __future__ import annotations
 

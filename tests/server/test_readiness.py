@@ -1,6 +1,4 @@
-"""/readyz covers what a change needs, and a database that is gone is said soon, typed, and
-forgotten when it is back.
-"""
+"""/readyz covers everything a change needs, and outages are reported quickly and recover."""
 
 from __future__ import annotations
 

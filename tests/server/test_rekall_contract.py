@@ -1,6 +1,4 @@
-"""Contract 004 as a client of `rekall mcp-server [--port N]` meets it: one body for both
-transports and both databases.
-"""
+"""The memory contract (docs/reference/contracts/memory.md) over both transports and databases."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The note "probably nothing here answers": absent where the search succeeded, and said of no
-score that was not measured for it.
-"""
+"""The note "probably nothing here answers" appears only for calibrated scores."""
 
 from __future__ import annotations
 

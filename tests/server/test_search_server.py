@@ -1,6 +1,4 @@
-"""The shipped program with and without the model: the same question answered by meaning, or by
-words with the reason.
-"""
+"""The shipped program answers by meaning with the model, and by words without it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Sessions, streams and calls over HTTP belong to their key: nobody else ends them, they end
-with it, and their number is bounded.
-"""
+"""Sessions, streams and calls over HTTP belong to their key, end with it, and are limited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers that answer slowly, or never, hold up nobody but the calls that asked them."""
+"""Slow peers delay only the calls that fetch from them."""
 
 from __future__ import annotations
 

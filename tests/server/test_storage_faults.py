@@ -1,6 +1,4 @@
-"""What the shipped server says when its storage fails it: a folder that is removed, a disk that
-is full.
-"""
+"""Errors of the shipped server for a removed folder and a full disk."""
 
 from __future__ import annotations
 

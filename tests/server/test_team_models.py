@@ -1,6 +1,4 @@
-"""A deployment on PostgreSQL and Valkey with models: this machine's own, an external one with
-and without a caller's key, and what an operator sees of it.
-"""
+"""PostgreSQL and Valkey with a local model, an external one, and what an operator sees."""
 
 from __future__ import annotations
 

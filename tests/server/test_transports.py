@@ -1,4 +1,4 @@
-"""The shipped program over stdio and HTTP: one body for both wherever the promise is the same."""
+"""The shipped program over stdio and HTTP, with one body for common behaviour."""
 
 from __future__ import annotations
 

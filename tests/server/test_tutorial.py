@@ -1,4 +1,4 @@
-"""The tutorial, executed: every command of its own text, in order, with the output it shows."""
+"""Run every command of the tutorial and compare its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract 000's variables of the catalogue: each one changes what the shipped program does."""
+"""Environment variables of the instructions contract that affect the catalogue."""
 
 from __future__ import annotations
 

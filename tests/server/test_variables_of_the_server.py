@@ -1,6 +1,4 @@
-"""Contract 000's variables that the server itself obeys: each one changes what the shipped
-program does.
-"""
+"""Environment variables of the instructions contract that affect the server."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""What the official conformance suite expects of a server under test, plugged into the shipped
-program through bootstrap.
-"""
+"""Fixtures of the official conformance suites, plugged into the shipped program."""

@@ -1,4 +1,4 @@
-"""Requests in both eras, right and wrong, and the tools they call."""
+"""Valid and invalid requests of both protocol generations, and the tools they call."""
 
 from __future__ import annotations
 

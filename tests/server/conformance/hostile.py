@@ -1,7 +1,6 @@
-"""Hostile lines, and what JSON-RPC and MCP say each of them is owed.
+"""Hostile lines and the answer that JSON-RPC and MCP require for each.
 
-`owed` judges a line from its bytes with the standard library alone: it shares no code with the
-server.
+`owed` judges a line from its bytes with the standard library only: it shares no code with the server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Raw bytes to a live stdio process, and whatever it answers: no client library in between."""
+"""Exchange raw bytes with a live stdio process, without a client library."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The same product served twice in one process, for comparison: by our core, and by the SDK's
-own server alone.
-"""
+"""Serve the same product by our core and by the SDK alone, for comparison."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The shipped program as a child of a test: over HTTP on a free port, and the command and
-environment for stdio.
-"""
+"""Run the shipped program as a child of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the official conformance suites (npm) against a URL and reads what they wrote."""
+"""Run the official conformance suites (npm) against a URL and read their reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--help` of every command shows: examples, and such as the command takes."""
+"""The help of every command, with examples that the command accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands, in process: what they print, write and return."""
+"""Commands run in process: output, files and exit codes."""
 
 from __future__ import annotations
 

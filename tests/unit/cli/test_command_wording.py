@@ -1,6 +1,4 @@
-"""What commands say: hints that name commands, commands that can be typed as they are printed,
-global options in any place.
-"""
+"""Hints name commands, printed commands work, global options fit in any position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The annotated example configuration of the reference is valid and worth copying."""
+"""The annotated example configuration is valid, and each of its sections has an effect."""
 
 from __future__ import annotations
 

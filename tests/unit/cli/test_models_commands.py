@@ -1,6 +1,4 @@
-"""`commonplace models`: list, check and remove on the command line; installing needs exactly one
-source.
-"""
+"""`commonplace models`: install, list, check and remove."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Folders and files that cannot be used end in one sentence and an exit code, not in a traceback.
+"""Unusable folders and files cause a message and an exit code, not a traceback.
 
-Paths fail for root as well.
+The paths fail for root as well.
 """
 
 from __future__ import annotations

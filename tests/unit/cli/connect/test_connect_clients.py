@@ -1,6 +1,4 @@
-"""`commonplace connect`: what each client reads, merged into its file, and keys that stay out of
-files.
-"""
+"""`commonplace connect`: entries of each client, merged files, and references to keys."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Every flag of the Go command is understood: done, needed for nothing, or refused with a
-reason.
-"""
+"""Every flag of the Go command is translated, ignored or refused with a reason."""
 
 from __future__ import annotations
 

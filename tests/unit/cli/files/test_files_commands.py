@@ -1,6 +1,4 @@
-"""`commonplace files ...` as a person types it: what works, and that every mistake ends in a
-sentence, never in a traceback.
-"""
+"""`commonplace files`: results, messages and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of `commonplace instructions`, run as a person runs them, in one process."""
+"""`commonplace instructions`: results, messages and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`commonplace memory ...` as a person types it, in a data folder of its own."""
+"""`commonplace memory`: results, messages and exit codes."""
 
 from __future__ import annotations
 

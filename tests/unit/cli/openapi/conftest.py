@@ -1,4 +1,4 @@
-"""The command line in a world of its own: a home, a working folder and a data folder per test."""
+"""A home, a working folder and a data folder for each test of `commonplace oas`."""
 
 from __future__ import annotations
 

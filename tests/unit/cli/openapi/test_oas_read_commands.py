@@ -1,6 +1,4 @@
-"""`commonplace oas validate|parse|walk|diff`: tables, JSON, SARIF and Markdown, exit codes, and
-plain words for bad input.
-"""
+"""`commonplace oas validate|parse|walk|diff`: formats, exit codes and messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview before writing,
-`--check` for CI, nothing written by accident.
-"""
+"""`commonplace oas fix|convert|join|bundle|overlay|generate`: previews, `--check`, files."""
 
 from __future__ import annotations
 
