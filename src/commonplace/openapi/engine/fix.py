@@ -1,7 +1,6 @@
-"""Repairs: path parameters, operation ids, generic schema names, unused parts, missing reference
-targets.
+"""Repairs of common faults.
 
-Each fixer changes only what it is about and says where. Running it again changes nothing.
+Each fixer changes one thing and reports where. Running it again changes nothing.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ _GENERIC = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(frozen=True, slots=True)
 class Fix:
+    """One repair."""
+
     type: str
     path: str  # JSON pointer
     description: str
@@ -38,6 +39,8 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
+    """Which repairs to make besides those of path parameters."""
+
     duplicate_operation_ids: bool = False
     schema_names: bool = False
     prune: bool = False  # both of the following
@@ -54,12 +57,17 @@ class FixOptions:
 
 @dataclass(frozen=True, slots=True)
 class FixedDocument:
+    """The repaired document and the repairs."""
+
     document: JsonObject
     fixes: tuple[Fix, ...]
 
 
 def fix(document: JsonObject, family: Family, options: FixOptions) -> FixedDocument:
-    """The repaired document; the given one is not changed. Without fixes, it is the same object."""
+    """Repair a document and return the result; the given document is not changed.
+
+    Without repairs, the result has the same document object.
+    """
     fixer = _Fixer(document, family, options.used_elsewhere)
     fixer.path_parameters()
     if options.duplicate_operation_ids:
@@ -76,7 +84,7 @@ def fix(document: JsonObject, family: Family, options: FixOptions) -> FixedDocum
 
 
 def find_external_uses(document: ApiDocument, resolver: ReferenceResolver) -> frozenset[str]:
-    """Schemas of a document to which the files that it is spread over refer back."""
+    """Return the schemas of a document that its other files refer to."""
     bundle(document, resolver, lenient=True)  # reads those files
     prefix = "/definitions/" if document.family is Family.V20 else "/components/schemas/"
     names: set[str] = set()
@@ -90,7 +98,7 @@ def find_external_uses(document: ApiDocument, resolver: ReferenceResolver) -> fr
 
 
 class _Operations(Rewriter):
-    """Every operation, wherever it stands: paths, webhooks, callbacks, components."""
+    """Collects the operations of paths, webhooks, callbacks and components."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,6 +111,8 @@ class _Operations(Rewriter):
 
 
 class _Fixer:
+    """Makes repairs in a copy of the document, which is made with the first repair."""
+
     def __init__(
         self, document: JsonObject, family: Family, used_elsewhere: frozenset[str] = frozenset()
     ) -> None:
@@ -115,23 +125,25 @@ class _Fixer:
     def _change(
         self, kind: str, path: str, description: str, action: Callable[[JsonObject], None]
     ) -> None:
-        """Record a fix and make it, in a copy that is taken with the first one."""
+        """Make a repair and record it."""
         self._own()
         action(self.document)
         self.fixes.append(Fix(kind, path, description))
 
     def _own(self) -> None:
+        """Copy the document unless it is a copy already."""
         if self.document is self.source:
             self.document = clone(self.source)
 
     def _paths(self) -> Iterator[tuple[str, JsonObject, str]]:
-        """Path items with their template and pointer."""
+        """Yield path items with their template and pointer."""
         paths = self.document.get("paths")
         for path, item in list(paths.items()) if isinstance(paths, dict) else ():
             if isinstance(item, dict) and not path.startswith("x-"):
                 yield path, item, f"/paths/{escape_token(path)}"
 
     def _operations(self, item: JsonObject, pointer: str) -> Iterator[tuple[str, JsonObject, str]]:
+        """Yield the operations of a path item with their method and pointer."""
         for method in METHODS:
             if isinstance(item.get(method), dict):
                 yield method, item[method], f"{pointer}/{method}"
@@ -142,6 +154,7 @@ class _Fixer:
 
     # Path parameters
     def path_parameters(self) -> None:
+        """Declare missing path parameters and make all of them required."""
         self._required_components()
         for path, item, pointer in self._paths():
             if "$ref" in item:
@@ -221,6 +234,7 @@ class _Fixer:
 
     # Operation ids
     def operation_ids(self) -> None:
+        """Give later operations with a used operationId a number."""
         operations = _Operations()
         operations.rewrite(self.document, "document")
         every = sorted(
@@ -263,6 +277,7 @@ class _Fixer:
         return found if isinstance(found, dict) else {}
 
     def schema_names(self) -> None:
+        """Rename schemas whose names are not plain, such as `Response[User]`."""
         schemas = self._schemas()
         taken = set(schemas)
         renames: dict[str, str] = {}
@@ -291,6 +306,7 @@ class _Fixer:
             )
 
     def missing_references(self) -> None:
+        """Add stubs for schemas and responses that are referred to but missing."""
         prefix = f"#{self._schema_base}/"
         responses = "#/responses/" if self.old else "#/components/responses/"
         for reference in list(dict.fromkeys(_references(self.document, in_data=False))):
@@ -337,6 +353,7 @@ class _Fixer:
 
     # Pruning
     def empty_paths(self) -> None:
+        """Remove paths without operations."""
         for path, item, pointer in self._paths():
             if "$ref" in item or any(True for _ in self._operations(item, pointer)):
                 continue
@@ -352,6 +369,7 @@ class _Fixer:
             )
 
     def unused_schemas(self) -> None:
+        """Remove schemas that nothing refers to."""
         schemas = self._schemas()
         if not schemas:
             return
@@ -392,8 +410,9 @@ class _Fixer:
 
 
 def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
-    """Every `$ref` and discriminator mapping target, in document order; those in examples and
-    defaults too, unless told otherwise.
+    """Yield every `$ref` and discriminator mapping target in document order.
+
+    `in_data` includes those in examples and defaults.
     """
     stack = [(node, False)]
     while stack:
@@ -418,6 +437,7 @@ def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
 
 
 def _names(node: Json, prefix: str) -> Iterator[str]:
+    """Yield the names of schemas that an object refers to."""
     for reference in _references(node):
         if reference.startswith(prefix):
             yield from _plain(reference[len(prefix) :])
@@ -426,9 +446,7 @@ def _names(node: Json, prefix: str) -> Iterator[str]:
 
 
 def _plain(pointer: str) -> Iterator[str]:
-    """The name that begins a pointer; also as it reads without percent escapes, for people write
-    both.
-    """
+    """Yield the name at the start of a pointer, with and without percent escapes decoded."""
     plain = pointer.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
     yield plain
     if "%" in plain:

@@ -1,8 +1,7 @@
-"""JSONPath by RFC 9535 as overlays use it: the library's grammar, with `$` meaning the document
-everywhere and work that stays bounded.
+"""JSONPath by RFC 9535 as overlays use it, with bounded work.
 
-Queries that start at the root are asked once per evaluation, not once per node; patterns run on
-RE2, which cannot backtrack.
+The library's grammar is used, with `$` meaning the document everywhere. Queries that start at the
+root run once per evaluation, not once per node. Patterns run on RE2, which cannot backtrack.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ __all__ = ["PATHS", "JSONPathError", "JSONPathQuery"]
 
 
 class _FromRoot(RootFilterQuery):
-    """What it finds depends on the document alone.
+    """A query whose result depends on the document alone.
 
-    A compiled query serves one evaluation, so that nothing changes in between.
+    A compiled query is used for one evaluation, so the document does not change meanwhile.
     """
 
     __slots__ = ("_found",)
@@ -49,7 +48,7 @@ class _FromRoot(RootFilterQuery):
 
 
 class _FromHere(RelativeFilterQuery):
-    """The library lets `$` inside of such a query mean the current value."""
+    """A query at the current value; the library lets `$` inside it mean that value."""
 
     __slots__ = ()
 
@@ -77,7 +76,7 @@ class _Parser(Parser):
 
 
 class _Pattern(FilterFunction):
-    """`match` and `search`."""
+    """The functions `match` and `search`."""
 
     # The library declares a plain list.
     arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012
@@ -100,7 +99,7 @@ class _Pattern(FilterFunction):
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
-    """The I-Regexp for RE2; None where it is none, which by RFC 9535 matches nothing."""
+    """Compile an I-Regexp for RE2; None for an invalid one, which matches nothing (RFC 9535)."""
     import re2
 
     if not check(pattern):
@@ -116,7 +115,7 @@ def _compiled(pattern: str) -> Any:
 
 
 def _without_line_ends(pattern: str) -> str:
-    """RFC 9485, section 5: `.` is any character that ends no line."""
+    """Translate `.`, which by RFC 9485, section 5 does not match line ends."""
     parts = []
     escaped = in_class = False
     for character in pattern:

@@ -1,6 +1,6 @@
-"""Overlay 1.0 and 1.1: what a valid overlay is, and how its actions change a document.
+"""Overlay 1.0 and 1.1: validation, and application to a document.
 
-JSONPath is RFC 9535.
+Targets are JSONPath by RFC 9535.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 @dataclass(frozen=True, slots=True)
 class OverlayFinding:
+    """An error or warning in an overlay."""
+
     path: str  # JSON pointer into the overlay
     message: str
 
 
 @dataclass(slots=True)
 class OverlayReport:
-    """What is wrong with an overlay, and what is doubtful."""
+    """The errors and warnings of an overlay."""
 
     version: str = ""
     title: str = ""
@@ -45,6 +47,7 @@ class OverlayReport:
 
     @property
     def valid(self) -> bool:
+        """Tell whether there are no errors."""
         return not self.errors
 
 
@@ -61,6 +64,8 @@ class OverlayChange:
 
 @dataclass(slots=True)
 class AppliedOverlay:
+    """The changed document and what each action did."""
+
     document: JsonObject
     changes: list[OverlayChange]
     warnings: list[str]
@@ -68,17 +73,19 @@ class AppliedOverlay:
 
     @property
     def applied(self) -> int:
+        """Return how many actions changed something."""
         return sum(change.match_count > 0 and change.operation != "none" for change in self.changes)
 
     @property
     def skipped(self) -> int:
+        """Return how many actions changed nothing."""
         return len(self.changes) - self.applied
 
 
 def validate_overlay(overlay: Json) -> OverlayReport:
-    """The rules of the official schema, one finding each.
+    """Check an overlay against the rules of the official schema.
 
-    An overlay of a version that is not supported raises.
+    Raises UNSUPPORTED_VERSION for versions other than 1.0 and 1.1.
     """
     verdict = OverlayReport()
     if not isinstance(overlay, dict):
@@ -145,6 +152,7 @@ def require_valid_overlay(overlay: Json) -> None:
 
 
 def unsupported(version: str) -> CommonplaceError:
+    """Return the error for an unsupported version."""
     return CommonplaceError(
         UNSUPPORTED_VERSION,
         f"Overlay version {version[:40]!r} is not supported.",
@@ -257,8 +265,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def _repaired(text: str) -> str | None:
-    """`.x-name`, which RFC 9535 wants in brackets, is common in overlays (and in the
-    specification's own examples).
+    """Put `.x-name` in brackets, as RFC 9535 requires; None if that does not help.
+
+    It is common in overlays, and in the examples of the specification.
     """
     quoted: list[str] = []
 
@@ -295,7 +304,7 @@ def _compiled(text: str, index: int) -> JSONPathQuery:
 def apply_overlay(
     document: JsonObject, overlay: JsonObject, *, strict: bool = False
 ) -> AppliedOverlay:
-    """The document with all actions applied in order. The given document is not changed."""
+    """Apply all actions in order and return the result; the document is not changed."""
     newer = not str(overlay.get("overlay", "")).startswith("1.0")
     result = AppliedOverlay(clone(document), [], [])
     for index, action in enumerate(overlay.get("actions") or []):
@@ -458,7 +467,7 @@ def _mismatch(index: int, what: str, value: Json) -> CommonplaceError:
 
 
 def _merge(node: JsonObject, update: JsonObject) -> None:
-    """Objects merge member by member, lists are joined, everything else is replaced."""
+    """Merge an update: objects by member, lists by appending; other values are replaced."""
     for key, value in update.items():
         known = node.get(key)
         if isinstance(known, dict) and isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`convert`: from any version to any other, one neighbouring step at a time."""
+"""Conversion from any version to any other, one neighbouring version at a time."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ PATCH = {Family.V20: "2.0", Family.V30: "3.0.4", Family.V31: "3.1.1", Family.V32
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
+    """The converted document and what happened to it."""
+
     document: JsonObject
     issues: tuple[ConversionIssue, ...]
 
@@ -39,9 +41,9 @@ class Conversion:
 def convert(
     document: JsonObject, source: Family, target: Family, version: str | None = None
 ) -> Conversion:
-    """The document in the target version.
+    """Convert a document to the target version.
 
-    `version` is the exact one to declare (such as 3.1.2); it belongs to the target's family.
+    `version` is the exact version to declare, such as 3.1.2; it belongs to the target's family.
     """
     issues = IssueLog()
     declared = version or PATCH[target]
@@ -63,8 +65,9 @@ def convert(
 
 
 def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
-    """A later step may drop what an earlier one kept as an extension: only the dropping is told,
-    at the place in the source.
+    """Drop issues about extensions that a later step removed.
+
+    Only the removal is reported, at the place in the source.
     """
     dropped = next((issue for issue in issues if issue.path == "/x-webhooks"), None)
     for issue in issues:

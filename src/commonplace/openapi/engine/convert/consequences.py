@@ -1,6 +1,4 @@
-"""What a conversion to an older version changes for clients, found by comparing its result with
-the source.
-"""
+"""Breaking changes of a conversion to an older version, found by comparing both documents."""
 
 from __future__ import annotations
 
@@ -26,11 +24,10 @@ _NOT_COMPARED = (
 def name_breaking_changes(
     source: ApiDocument, data: JsonObject, conversion: Conversion, target: Family
 ) -> Conversion:
-    """Add an issue for each breaking change of a downward conversion that no issue names at its
-    place.
+    """Add an issue for each breaking change that no issue reports at its place.
 
-    `data` is the converted value: the document's own, or with other files taken in. Upward
-    conversions are returned as they are.
+    `data` is the converted value: the document's own, or with other files included. Conversions to
+    a newer version are returned as they are.
     """
     if LADDER.index(target) >= LADDER.index(source.family):
         return conversion
@@ -63,7 +60,7 @@ def name_breaking_changes(
 
 
 def source_path(path: str) -> str:
-    """A pointer into a 2.0 document as one into the 3.x document that it came from."""
+    """Translate a pointer into a 2.0 document to the 3.x document that it came from."""
     for section, components in _SOURCE_OF:
         if path.startswith(section):
             return components + path[len(section) :]
@@ -71,7 +68,7 @@ def source_path(path: str) -> str:
 
 
 class _Named:
-    """The places that issues which are more than choices speak of."""
+    """The places that warnings and critical issues report."""
 
     def __init__(self, issues: tuple[ConversionIssue, ...]) -> None:
         self._exact: set[str] = set()
@@ -85,7 +82,7 @@ class _Named:
                 self._above.add(path)
 
     def at(self, path: str) -> bool:
-        """Whether an issue speaks of this place, of one around it or of one inside it."""
+        """Tell whether an issue reports this place, one around it or one inside it."""
         if path in self._above:
             return True
         while path:

@@ -1,6 +1,4 @@
-"""References of a result that lead nowhere: whatever the steps overlooked is told, never passed
-over.
-"""
+"""References of a converted document that lead nowhere."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 
 
 def tell_dangling(document: JsonObject, issues: IssueLog) -> None:
-    """A critical issue for each local reference that leads nowhere."""
+    """Report each local reference that leads nowhere as a critical issue."""
     try:
         texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
     except TypeError:
@@ -37,7 +35,7 @@ def _leads(document: JsonObject, reference: str) -> bool:
 
 
 class _Dangling(Rewriter):
-    """Looks only where references are references, not data."""
+    """Visits references, but not data that looks like one."""
 
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()

@@ -1,6 +1,4 @@
-"""3.1 to 3.0: JSON Schema 2020-12 as far as 3.0's Schema Objects can say it, and the objects
-that 3.0 does not have.
-"""
+"""From 3.1 to 3.0: schemas as far as 3.0 can express them, and objects that 3.0 lacks."""
 
 from __future__ import annotations
 
@@ -32,6 +30,8 @@ _ANNOTATIONS = frozenset(
 
 
 class DownTo30(Rewriter):
+    """Rewrites a 3.1 document."""
+
     booleans_stay = frozenset(("additionalProperties",))
 
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
@@ -170,7 +170,7 @@ class DownTo30(Rewriter):
             schema["format"] = "binary"
 
     def _conditions(self, schema: JsonObject) -> None:
-        """`if`/`then`/`else` and dependencies, said with `not` and `anyOf`."""
+        """Express `if`/`then`/`else` and dependencies with `not` and `anyOf`."""
         extra: list[JsonObject] = []
         condition = schema.pop("if", None)
         then, otherwise = schema.pop("then", None), schema.pop("else", None)
@@ -219,7 +219,7 @@ class DownTo30(Rewriter):
         schema["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
     def _null_branches(self, schema: JsonObject) -> None:
-        """A choice between something and null is `nullable`."""
+        """Turn a choice between a schema and null into `nullable`."""
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if not isinstance(branches, list):
@@ -367,7 +367,7 @@ class DownTo30(Rewriter):
 
 
 def _is_null(branch: Json) -> bool:
-    """Null alone, as it looks after its own rewriting."""
+    """Tell whether a branch, already rewritten, allows nothing but null."""
     return (
         isinstance(branch, dict)
         and branch.get("enum") == [None]
@@ -376,7 +376,7 @@ def _is_null(branch: Json) -> bool:
 
 
 def _mutual_tls(document: JsonObject) -> set[str]:
-    """The names of mutual TLS, given directly or by reference to another name."""
+    """Return the names of mutual TLS schemes, defined directly or by reference."""
     components = require_object(document.get("components"), "/components")
     schemes = require_object(components.get("securitySchemes"), "/components/securitySchemes")
     found = {
@@ -397,6 +397,7 @@ def _mutual_tls(document: JsonObject) -> set[str]:
 
 
 def down_to_3_0(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
+    """Convert a 3.1 document to 3.0."""
     document = replace_anchors(
         document,
         lambda where: issues.warning(

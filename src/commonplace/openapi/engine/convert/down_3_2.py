@@ -1,6 +1,4 @@
-"""3.2 to 3.1: what 3.2 added is expressed in the older way, kept as an extension, or reported as
-lost.
-"""
+"""From 3.2 to 3.1: new fields are rewritten, kept as extensions, or reported as lost."""
 
 from __future__ import annotations
 
@@ -27,13 +25,15 @@ _FLOWS = frozenset(("implicit", "password", "clientCredentials", "authorizationC
 
 
 class DownTo31(Rewriter):
+    """Rewrites a 3.2 document."""
+
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
 
     def _only(self, kind: str, node: JsonObject) -> JsonObject:
-        """The node without fields that 3.1 does not know. Words are kept as extensions."""
+        """Return the node without fields unknown to 3.1; texts are kept as extensions."""
         known = _FIELDS[kind]
         lost = [key for key in node if key not in known and not key.startswith("x-")]
         if not lost:
@@ -62,8 +62,9 @@ class DownTo31(Rewriter):
         return self._only("encoding", node)
 
     def enter_media_type(self, node: JsonObject) -> JsonObject:
-        """What references to media types lead to stands here already; one that leads nowhere has
-        no form in 3.1.
+        """Report a reference to a media type that leads nowhere.
+
+        The others were already replaced by what they refer to.
         """
         if "$ref" not in node:
             return node
@@ -228,6 +229,7 @@ class DownTo31(Rewriter):
 
 
 def down_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
+    """Convert a 3.2 document to 3.1."""
     document = with_lasting_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:

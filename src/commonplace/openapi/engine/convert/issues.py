@@ -1,4 +1,4 @@
-"""What a conversion could not carry over, or had to decide: severity, place, reason."""
+"""What a conversion lost or decided: severity, place and reason."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class ConversionIssue:
-    """`info`: a choice was made; `warning`: something was lost or widened; `critical`: the
-    target has no form for it.
+    """Something that a reader of the result should know.
+
+    `info`: a choice was made. `warning`: something was lost or widened. `critical`: the target
+    version cannot express it.
     """
 
     severity: Severity
@@ -29,8 +31,9 @@ class IssueLog:
     _sources: dict[str, str] = field(default_factory=dict)
 
     def moved(self, name: str, route: tuple[str, ...]) -> None:
-        """What stood at `route` is now the component schema `name`: what is told about it is
-        told at its place in the source.
+        """Record that the value at `route` became the component schema `name`.
+
+        Later issues about the component are reported at its place in the source.
         """
         source = self._source(
             "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in route)
@@ -53,10 +56,13 @@ class IssueLog:
             self.found.append(issue)
 
     def info(self, path: str, message: str) -> None:
+        """Report a choice."""
         self._tell("info", path, message)
 
     def warning(self, path: str, message: str) -> None:
+        """Report something that was lost or widened."""
         self._tell("warning", path, message)
 
     def critical(self, path: str, message: str) -> None:
+        """Report something that the target version cannot express."""
         self._tell("critical", path, message)

@@ -1,6 +1,4 @@
-"""Which keywords each version has a word for: Schema Objects of 2.0 and 3.0, and what 2.0
-parameters say about their value.
-"""
+"""The keywords of Schema Objects in 2.0 and 3.0, and of values in 2.0 parameters."""
 
 from __future__ import annotations
 

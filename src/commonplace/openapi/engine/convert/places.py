@@ -1,9 +1,8 @@
-"""References that lead to places which the next version does not have, turned into references to
-components before a step.
+"""References to places that the next version does not have, replaced before a step.
 
-A schema that is named by where it stands (`#/paths/~1a/get/...`, `.../oneOf/0`) becomes a
-component, and its old place refers to it. Other objects stand copied where they were referred to.
-So the steps themselves meet references to components only.
+A schema that is referred to by its place (`#/paths/~1a/get/...`, `.../oneOf/0`) becomes a
+component, and its old place refers to it. Other objects are copied to where they are referred to.
+So the steps themselves meet only references to components.
 """
 
 from __future__ import annotations
@@ -85,6 +84,8 @@ _KEPT: dict[tuple[Family, Family], frozenset[Edge]] = {
 
 
 class _Target(NamedTuple):
+    """What a reference leads to, and whether its place is kept by the next version."""
+
     route: Route
     value: Json
     stays: bool
@@ -93,9 +94,7 @@ class _Target(NamedTuple):
 def with_lasting_references(
     document: JsonObject, issues: IssueLog, source: Family, target: Family
 ) -> JsonObject:
-    """The document with references only to places that are still there after the step from one
-    version to its neighbour.
-    """
+    """Return the document with references only to places that the next version keeps."""
     if "$self" not in document and not _has_inner_references(document):
         return document
     places = _Places(document, issues, source, target)
@@ -114,6 +113,8 @@ def _has_inner_references(document: JsonObject) -> bool:
 
 
 class _Places(Rewriter):
+    """Rewrites references in two passes: the first finds their targets, the second moves them."""
+
     def __init__(
         self, document: JsonObject, issues: IssueLog, source: Family, target: Family
     ) -> None:
@@ -148,9 +149,9 @@ class _Places(Rewriter):
         return node
 
     def _is_resource(self, node: JsonObject) -> bool:
-        """Whether pointers inside start here.
+        """Tell whether pointers inside a schema start at the schema itself.
 
-        On the way to 3.0 they have already been written from the document's root.
+        On the way to 3.0 they have already been rewritten to start at the document.
         """
         return self.source is Family.V32 and isinstance(node.get("$id"), str)
 
@@ -177,7 +178,7 @@ class _Places(Rewriter):
         return node if new == mapping else {**node, "mapping": new}
 
     def _component(self, reference: str) -> str:
-        """The reference, or the one to the component that its target becomes."""
+        """Return the reference, or one to the component that its target becomes."""
         reference = self._local(reference)
         if not reference.startswith("#/") or self._resources:
             return reference
@@ -197,7 +198,7 @@ class _Places(Rewriter):
         return self._reference_to(self.names[target.route])
 
     def _local(self, reference: str) -> str:
-        """Without the document's own address, which 3.1 has no field for."""
+        """Return a reference without the document's own address, which 3.1 cannot declare."""
         own = self.document.get("$self")
         address, fragment = urldefrag(reference)
         return f"#{fragment}" if address and address == own and fragment else reference
@@ -217,6 +218,7 @@ class _Places(Rewriter):
         return name
 
     def with_components(self, document: JsonObject) -> JsonObject:
+        """Return the document with the schemas that became components."""
         while waiting := [route for route, name in self.names.items() if name not in self.made]:
             for route in waiting:
                 self._copy(route, self.names[route])
@@ -238,8 +240,9 @@ class _Places(Rewriter):
         }
 
     def _copy(self, route: Route, name: str) -> None:
-        """A target whose place keeps it: it is a plain schema, or stands where no walk goes (an
-        extension, an example).
+        """Make a component of a target that also stays at its place.
+
+        It is a plain schema, or inside an extension or an example.
         """
         value = self._values[route]
         if isinstance(value, bool) and not self.source.json_schema:
@@ -305,9 +308,9 @@ class _Places(Rewriter):
 
 
 def _is_plain(schema: JsonObject) -> bool:
-    """Without schemas inside.
+    """Tell whether a schema contains no other schemas.
 
-    A reference would hide from the steps what they look for: null, a binary string, a file.
+    Replaced by a reference, it would hide what the steps look for: null, a binary string, a file.
     """
     return not any(
         isinstance(value, dict) or key.startswith("$") for key, value in schema.items()
@@ -320,7 +323,7 @@ def _is_plain(schema: JsonObject) -> bool:
 
 
 def _follow(document: JsonObject, reference: str, kept: frozenset[Edge]) -> _Target | None:
-    """Where a pointer leads, and whether every field on its way is kept."""
+    """Return what a pointer leads to, and whether the next version keeps every field on its way."""
     node: Json = document
     kind, members = "document", ""  # of the node: its kind, or the kind of its members
     route: list[str] = []

@@ -1,4 +1,4 @@
-"""3.0 to 3.1 and 3.1 to 3.2: Schema Objects become JSON Schema 2020-12."""
+"""From 3.0 to 3.1, whose schemas are JSON Schema 2020-12, and from 3.1 to 3.2."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ OCTETS = "application/octet-stream"
 
 
 class UpTo31(Rewriter):
+    """Rewrites a 3.0 document."""
+
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
 
     def enter_schema(self, node: JsonObject) -> JsonObject:
-        """`allOf: [X, {nullable: true}]` is a common way to say that X may be null."""
+        """Read `allOf: [X, {nullable: true}]`, a common way to say that X may be null."""
         parts = node.get("allOf")
         if not isinstance(parts, list) or not has_nullable_part(parts):
             return node
@@ -81,7 +83,7 @@ class UpTo31(Rewriter):
         return result
 
     def _nullable(self, schema: JsonObject) -> JsonObject:
-        """Admit null wherever the author meant it, also where 3.0 to the letter would refuse it."""
+        """Allow null wherever the author meant it, even where 3.0 strictly would not."""
         if schema.pop("nullable") is not True:
             return schema
         kind, enum = schema.get("type"), schema.get("enum")
@@ -110,8 +112,9 @@ class UpTo31(Rewriter):
         return schema
 
     def _nullable_combination(self, schema: JsonObject, unions: list[str]) -> JsonObject:
-        """Null as one more branch, or, where that would count it twice or another rule would
-        refuse it, as the other of two.
+        """Add null as one more branch of a combination.
+
+        If that would count it twice or another rule would refuse it, wrap the whole in a choice.
         """
         kind = schema.get("type")
         if len(unions) == 1 and not schema.keys() & {"allOf", "not"}:
@@ -140,9 +143,9 @@ class UpTo31(Rewriter):
         return {**kept, "anyOf": [rules, {"type": "null"}]}
 
     def _refuses_null(self, schema: Json, depth: int = 0) -> bool:
-        """Whether null is surely not admitted.
+        """Tell whether a schema certainly does not allow null.
 
-        The schema may be rewritten already, or be what a reference finds in the source.
+        The schema may already be rewritten, or come from the source through a reference.
         """
         if not isinstance(schema, dict) or depth > 20:
             return False
@@ -203,7 +206,7 @@ class UpTo31(Rewriter):
         }
 
     def on_parameter(self, node: JsonObject) -> Json:
-        """3.1's schema is closed about where `allowReserved` and `allowEmptyValue` make sense."""
+        """Drop `allowReserved` and `allowEmptyValue` where the 3.1 schema forbids them."""
         if "$ref" in node:
             return {"$ref": node["$ref"]} if len(node) > 1 else node
         lost = [
@@ -227,9 +230,7 @@ class UpTo31(Rewriter):
         return {key: value for key, value in node.items() if key not in lost} if lost else node
 
     def on_link(self, node: JsonObject) -> Json:
-        """3.1's schema wants strings as the parameters of a link: expressions, or constants as
-        they stand in a request.
-        """
+        """Turn the parameters of a link into strings, as the 3.1 schema requires."""
         parameters = node.get("parameters")
         if not isinstance(parameters, dict) or all(
             isinstance(value, str) for value in parameters.values()
@@ -276,13 +277,14 @@ def _is_annotation(key: str) -> bool:
 
 
 def up_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
+    """Convert a 3.0 document to 3.1."""
     document = with_lasting_references(document, issues, Family.V30, Family.V31)
     result = UpTo31(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}
 
 
 def up_to_3_2(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
-    """Everything 3.1 can say, 3.2 says the same way."""
+    """Convert a 3.1 document to 3.2, which says everything the same way."""
     result = {**document, "openapi": version}
     dialect = result.get("jsonSchemaDialect")
     if isinstance(dialect, str) and dialect.startswith(

@@ -1,1 +1,1 @@
-"""Several documents joined into one."""
+"""Merging of several documents into one."""

@@ -1,6 +1,4 @@
-"""Several descriptions as one: collisions by strategy, references rewritten, servers, tags and
-security kept true.
-"""
+"""Merging of documents: collisions are settled by strategy, references are rewritten."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ Choice = Literal["left", "right", "both"]
 
 @dataclass(frozen=True, slots=True)
 class JoinPart:
-    """One document to join. `name` says where it came from, for messages and new names."""
+    """A document to join. `name` tells where it came from, for messages and new names."""
 
     data: JsonObject
     version: str
@@ -108,9 +106,9 @@ def join(
     schema_strategy: Strategy = "accept-left",
     merge_duplicates: bool = False,
 ) -> JoinedDocument:
-    """All parts in one document, left to right.
+    """Merge all parts into one document, from left to right.
 
-    `merge_duplicates`: equal schemas of different names become one.
+    `merge_duplicates` also merges equal schemas with different names.
     """
     _same_family(parts)
     for part in parts:
@@ -144,6 +142,7 @@ def join(
 
 
 def _same_family(parts: list[JoinPart]) -> None:
+    """Raise MIXED_VERSIONS unless all parts have the same minor version."""
     families = list(dict.fromkeys(part.family for part in parts))
     if len(families) == 1:
         return
@@ -172,6 +171,7 @@ def _check_shape(part: JoinPart) -> None:
 
 
 def _label(part: JoinPart) -> str:
+    """Return a word for new names: the file's stem, or the title."""
     stem = re.split(r"[/\\]", part.name)[-1].rsplit(".", 1)[0] if part.name != "content" else ""
     if not stem:
         info = part.data.get("info")
@@ -180,6 +180,8 @@ def _label(part: JoinPart) -> str:
 
 
 class _Pair:
+    """Merges one document into the result of those before it."""
+
     def __init__(
         self,
         result: JoinedDocument,
@@ -228,9 +230,7 @@ class _Pair:
         return _SECTIONS_2 if self.old else _SECTIONS_3
 
     def _rename_components(self, sections: tuple[str, ...]) -> None:
-        """Names that mean different things on both sides get new names where the strategy says
-        so.
-        """
+        """Rename components that differ between the sides, where the strategy says so."""
         direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
         renames: Renames = {}
         free = self._free_names(sections)
@@ -288,7 +288,7 @@ class _Pair:
         return rename_components(document, renames, old=True)
 
     def _free_names(self, sections: tuple[str, ...]) -> Callable[[str, str], str]:
-        """Gives names that neither document has in a section, each once."""
+        """Return a function that makes names which neither document has, each once."""
         sides = (self._container(self.left), self._container(self.right))
         taken = {
             section: {name for side in sides for name in side.get(section) or ()}
@@ -312,7 +312,7 @@ class _Pair:
         )
 
     def _choose(self, section: str, kind: str, meaning: Meaning) -> dict[str, Choice]:
-        """What becomes of each path or webhook that both documents have."""
+        """Decide for each path or webhook of both documents which one to keep."""
         left, right = self.left.get(section) or {}, self.right.get(section) or {}
         choices: dict[str, Choice] = {}
         for name in right:
@@ -335,9 +335,9 @@ class _Pair:
         return choices
 
     def _rename_operations(self, choices: dict[str, dict[str, Choice]]) -> None:
-        """Operation ids are unique in a document: those that stay of the right one are made so.
+        """Rename operation ids of the right side that the left side has too.
 
-        Links to what goes lead to what stays.
+        Links to operations that are dropped are pointed to those that replace them.
         """
         left, right = operation_ids(self.left), operation_ids(self.right)
         left_stays = {
@@ -373,7 +373,7 @@ class _Pair:
         self.right = with_operation_ids(self.right, {**gone, **names})
 
     def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
-        """Whether an operation of one side will be in the result."""
+        """Tell whether an operation of one side will be in the result."""
         if place[0] in choices:
             return choices[place[0]].get(place[1], side) in (side, "both")
         _, section, name = place[:3]
@@ -441,8 +441,9 @@ def _new(one: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _disjoint(left: Json, right: Json) -> JsonObject | None:
-    """Both path items in one, where they have no operation in common and agree on the rest;
-    servers can move to the operations.
+    """Merge two path items without common operations that agree on everything else.
+
+    Servers that differ move to the operations. Returns None if the items cannot be merged.
     """
     if (
         not isinstance(left, dict)

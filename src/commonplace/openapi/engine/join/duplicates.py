@@ -1,4 +1,4 @@
-"""Schemas that say the same under several names, made one."""
+"""Merging of equal schemas that have several names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST_ROUNDS = 50
 def merge_duplicate_schemas(
     document: JsonObject, *, old: bool
 ) -> tuple[JsonObject, dict[str, str]]:
-    """Merge equal component schemas under the alphabetically first name; references follow.
+    """Merge equal component schemas under the alphabetically first name.
 
-    Returns the document and the removed names with what stands for them. Schemas that a
-    discriminator tells apart by name stay.
+    Returns the document, and the removed names with their replacements. References follow. Schemas
+    that a discriminator distinguishes by name are kept.
     """
     section = "definitions" if old else "schemas"
     removed: dict[str, str] = {}
@@ -45,7 +45,7 @@ def merge_duplicate_schemas(
 
 
 def _duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
-    """Names whose schema an earlier name says too."""
+    """Return the names whose schema equals that of an earlier name."""
     first: dict[bytes, str] = {}
     found: dict[str, str] = {}
     for name in sorted(schemas):
@@ -59,8 +59,9 @@ def _duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
 
 
 def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
-    """Schemas whose names are values of a discriminator: branches beside one, and heirs of a
-    schema that has one.
+    """Return the schemas whose names are values of a discriminator.
+
+    These are branches beside a discriminator, and subtypes of a schema that has one.
     """
     names: set[str] = set()
     children = find_subtypes(schemas, old=old)

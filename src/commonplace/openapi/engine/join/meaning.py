@@ -1,6 +1,4 @@
-"""Whether what two documents have under one name means the same: equal text, and references that
-lead to the same.
-"""
+"""Comparison of what two documents have under one name, including what it refers to."""
 
 from __future__ import annotations
 
@@ -16,6 +14,8 @@ Component = tuple[str, str]  # section and name
 
 
 class Meaning:
+    """Compares the components of two documents."""
+
     def __init__(self, left: JsonObject, right: JsonObject, *, old: bool) -> None:
         self.left = left
         self.right = right
@@ -24,13 +24,11 @@ class Meaning:
         self._right_places = _places(right)
 
     def same(self, one: Json, other: Json, kind: str) -> bool:
-        """Whether two objects are equal, apart from what components they refer to mean."""
+        """Tell whether two objects are equal, including the components they refer to."""
         return same_json(one, other) and self._leads_alike(_References(one, kind))
 
     def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
-        """Components of both documents that differ themselves, and those that differ only
-        through what they refer to.
-        """
+        """Return components that differ themselves, and those that differ by reference only."""
         direct: list[Component] = []
         users: dict[Component, list[Component]] = {}
         for section in sections:
@@ -55,8 +53,9 @@ class Meaning:
         return found if isinstance(found, dict) else {}
 
     def _leads_alike(self, references: _References) -> bool:
-        """Whether operations that links name, and what is referred to outside the components,
-        are the same on both sides.
+        """Tell whether references outside the components lead to the same on both sides.
+
+        The operations that links name count too.
         """
         if any(
             self._left_places.get(name) != self._right_places.get(name)
@@ -70,7 +69,7 @@ class Meaning:
         )
 
     def _add_heirs(self, users: dict[Component, list[Component]]) -> None:
-        """A discriminator names the schemas that extend its own, without referring to them."""
+        """Add the subtypes of a schema with a discriminator, which it does not refer to."""
         section = "definitions" if self.old else "schemas"
         left, right = self.named(self.left, section), self.named(self.right, section)
         for schemas in (left, right):
@@ -85,7 +84,7 @@ class Meaning:
 
 
 def _reached(changed: list[Component], users: dict[Component, list[Component]]) -> list[Component]:
-    """Whatever uses something that changed, directly or through others."""
+    """Return whatever uses something that changed, directly or through others."""
     seen = set(changed)
     found: list[Component] = []
     waiting = list(changed)
@@ -110,7 +109,7 @@ def _at(document: JsonObject, reference: str) -> Json:
 
 
 class _References(Rewriter):
-    """The references in one object, of whatever kind."""
+    """Collects the references in an object of any kind."""
 
     def __init__(self, node: Json, kind: str) -> None:
         super().__init__()

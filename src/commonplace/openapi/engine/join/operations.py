@@ -1,6 +1,4 @@
-"""Operations in every place of a document (paths, webhooks, callbacks, components): their ids,
-and the links that name them.
-"""
+"""Operations in all places of a document: their ids, and the links that name them."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ _HOLDERS = frozenset({"document", "components", "paths", "path_item", "operation
 
 
 class OperationRewriter(Rewriter):
-    """Goes only where operations are."""
+    """Visits only objects that may contain operations."""
 
     kinds = _HOLDERS
 
@@ -21,13 +19,15 @@ class OperationRewriter(Rewriter):
 
 
 def operation_ids(document: JsonObject) -> dict[Place, str]:
-    """The id of each operation that has one, by its place."""
+    """Return the id of each operation that has one, by its place."""
     found = _Identifiers()
     found.rewrite(document, "document")
     return found.places
 
 
 class _Identifiers(OperationRewriter):
+    """Collects operation ids."""
+
     def __init__(self) -> None:
         super().__init__()
         self.places: dict[Place, str] = {}
@@ -39,13 +39,15 @@ class _Identifiers(OperationRewriter):
 
 
 def with_operation_ids(document: JsonObject, names: dict[str, str]) -> JsonObject:
-    """The document with operation ids renamed where operations and links carry them."""
+    """Return the document with renamed operation ids, in operations and links."""
     changed = {name: new for name, new in names.items() if name != new}
     result: JsonObject = _Renamed(changed).rewrite(document, "document") if changed else document
     return result
 
 
 class _Renamed(OperationRewriter):
+    """Renames operation ids."""
+
     kinds = _HOLDERS | {"responses", "response", "link"}
 
     def __init__(self, names: dict[str, str]) -> None:

@@ -1,5 +1,6 @@
-"""What a document says once for all of its operations (security, servers, media types,
-addresses), kept true in a joined document.
+"""Settings of the document root that hold for all operations, kept true after a merge.
+
+These are security, servers, media types and addresses.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ _LABELS = frozenset({"description", "name"})  # what a server is called does not
 def settle(
     left: JsonObject, right: JsonObject, warnings: list[str], *, old: bool
 ) -> tuple[JsonObject, JsonObject]:
-    """Both documents, ready for one root: where they disagree, the one whose root is not kept
-    says it at its operations.
+    """Prepare both documents for one root.
 
-    The root that is kept is the left one, or the right one where only that has it.
+    The root keeps the left document's settings, or the right one's if only that has them. The other
+    document repeats its settings at its operations where they differ.
     """
     left_pins: JsonObject = {}
     right_pins: JsonObject = {}
@@ -39,9 +40,9 @@ def settle(
 
 
 def _agree(one: Json, other: Json) -> bool:
-    """Whether two lists have the same members.
+    """Tell whether two lists have the same members.
 
-    The order of security requirements, servers and media types means nothing.
+    The order of security requirements, servers and media types has no meaning.
     """
     if not isinstance(one, list) or not isinstance(other, list):
         return same_json(one, other)
@@ -58,7 +59,7 @@ def _settle_servers(
     left_pins: JsonObject,
     right_pins: JsonObject,
 ) -> tuple[JsonObject, JsonObject]:
-    """The root gets the servers of both; path items keep those of their document."""
+    """Give the root the servers of both; path items keep those of their document."""
     own_left, own_right = _servers(left), _servers(right)
     left_servers = right_servers = None
     if not _agree(_addresses(own_left), _addresses(own_right)):
@@ -97,7 +98,9 @@ def _settle_schemes(
     left_pins: JsonObject,
     right_pins: JsonObject,
 ) -> tuple[JsonObject, JsonObject]:
-    """Without schemes a document means the one it is read by, which no list can say: then the
+    """Keep the schemes of 2.0 apart where the documents differ.
+
+    Without schemes a document means the one it was read by, which a list cannot express; then the
     root has none.
     """
     if _agree(left.get("schemes") or [], right.get("schemes") or []):
@@ -118,8 +121,9 @@ def _without(document: JsonObject, key: str) -> JsonObject:
 def _settle_addresses(
     left: JsonObject, right: JsonObject, warnings: list[str]
 ) -> tuple[JsonObject, JsonObject]:
-    """2.0 has one host and one base path: a host can only be chosen, a base path can become part
-    of the paths.
+    """Choose the host, and move what differs in the base paths into the paths.
+
+    2.0 has one host and one base path per document.
     """
     one, other = left.get("host"), right.get("host")
     if one != other:
@@ -156,6 +160,7 @@ def _path(segments: list[str]) -> str:
 
 
 def _rebased(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
+    """Return the document with another base path and the rest of its own in the paths."""
     document = _without(document, "basePath") if base == "/" else {**document, "basePath": base}
     paths = document.get("paths")
     if not rest or not isinstance(paths, dict):
@@ -168,6 +173,7 @@ def _rebased(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
 
 
 def _pinned(document: JsonObject, pins: JsonObject, servers: JsonArray | None = None) -> JsonObject:
+    """Return the document with settings repeated at its operations and path items."""
     if not pins and servers is None:
         return document
     result: JsonObject = _Pins(pins, servers).rewrite(document, "document")
@@ -175,9 +181,7 @@ def _pinned(document: JsonObject, pins: JsonObject, servers: JsonArray | None = 
 
 
 class _Pins(OperationRewriter):
-    """Says at operations and path items what the root said for them, unless they speak for
-    themselves.
-    """
+    """Repeats settings of the root at operations and path items that lack them."""
 
     def __init__(self, pins: JsonObject, servers: JsonArray | None) -> None:
         super().__init__()
@@ -189,9 +193,9 @@ class _Pins(OperationRewriter):
         return {**node, **missing} if missing else node
 
     def on_path_item(self, node: JsonObject) -> Json:
-        """Servers matter to what is called there, not to webhooks and callbacks.
+        """Add servers to the path items of paths, but not of webhooks and callbacks.
 
-        A reference leads to an item that gets them itself.
+        A path item that is a reference gets them at its target.
         """
         called = (len(self.at) == 2 and self.at[0] == "paths") or (
             len(self.at) == 3 and self.at[1] == "pathItems"

@@ -1,4 +1,4 @@
-"""Schema Objects of 3.0 as Schema Objects of 2.0, and schemas as the keywords of 2.0 parameters."""
+"""Schema Objects of 3.0 as those of 2.0, and as the keywords of 2.0 parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ good as any.
 
 
 class SchemaDown(Rewriter):
-    """Rewrites one 3.0 schema; references already point to 2.0 places."""
+    """Rewrites a 3.0 schema; references already point to 2.0 places."""
 
     def __init__(self, issues: IssueLog, at: list[str]) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class SchemaDown(Rewriter):
 
 
 def each_once(values: JsonArray) -> JsonArray:
-    """2.0 wants the values of an enum to differ."""
+    """Remove repeated values of an enum, which 2.0 does not allow."""
     found: JsonObject = {}
     for value in values:
         found.setdefault(json.dumps(value, sort_keys=True), value)
@@ -110,7 +110,7 @@ def each_once(values: JsonArray) -> JsonArray:
 
 
 def old_reference(reference: str) -> str:
-    """A reference to a component, as 2.0 writes it."""
+    """Return a reference to a component as 2.0 writes it."""
     tokens = reference.split("/")
     if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
         return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
@@ -130,14 +130,14 @@ def _with_old_mapping(discriminator: JsonObject) -> JsonObject:
 
 
 class ValueDown:
-    """Schemas as the flat keywords of 2.0 parameters and headers."""
+    """Describes schemas by the flat keywords of 2.0 parameters and headers."""
 
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         self.document = document
         self.issues = issues
 
     def flatten(self, schema: Json, at: str, depth: int = 0) -> JsonObject:
-        """The schema with references and single compositions followed."""
+        """Return the schema with references and single compositions resolved."""
         if not isinstance(schema, dict) or depth > 20:
             return {}
         reference = schema.get("$ref")
@@ -185,8 +185,9 @@ class ValueDown:
             schema[key] = self._both(key, schema[key], value, at) if key in schema else value
 
     def _both(self, key: str, one: Json, other: Json, at: str) -> Json:
-        """What two parts of an `allOf` demand together; where one keyword cannot say it, the
-        first is kept and an issue made.
+        """Combine what two parts of an `allOf` require of a keyword.
+
+        If one keyword cannot express it, the first is kept and an issue reported.
         """
         if one == other or key in _NO_RULES or key.startswith("x-"):
             return one
@@ -232,9 +233,9 @@ class ValueDown:
         return one
 
     def _kind_of(self, flat: JsonObject, at: str) -> str:
-        """The type of a value that is described by its enum alone.
+        """Return the type of a value that is described by its enum alone.
 
-        Values of several types are all given as the text they are sent as.
+        Values of several types are described as the text that is sent.
         """
         values = flat.get("enum")
         if not isinstance(values, list) or "type" in flat:
@@ -252,6 +253,7 @@ class ValueDown:
     def value(
         self, schema: Json, at: str, *, file: bool = False, collection: str | None = None
     ) -> JsonObject:
+        """Return the keywords that describe a value."""
         flat = self.flatten(schema, at)
         kind = flat.get("type")
         if file and kind == "string" and flat.get("format") == "binary":

@@ -1,6 +1,4 @@
-"""Schema Objects of 2.0 as Schema Objects of 3.0, and where 2.0 parameters and headers become
-schemas.
-"""
+"""Schema Objects of 2.0, and the values of its parameters, as Schema Objects of 3.0."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ class SchemaUp(Rewriter):
 
 
 class Restored(Rewriter):
-    """What the step to 2.0 kept as extensions of schemas, parameters, headers and path items, in
-    its own words again.
-    """
+    """Turns extensions that the conversion to 2.0 left back into the fields they were."""
 
     def __init__(self, issues: IssueLog) -> None:
         super().__init__()
@@ -135,9 +131,9 @@ _FORMS: dict[str, Callable[[Json], bool]] = {
 
 
 def split_types(schema: JsonObject) -> None:
-    """A list of types as 3.0 says it: `nullable` for null, `anyOf` for several.
+    """Replace a list of types: `nullable` for null, `anyOf` for several types.
 
-    Changes the (already copied) schema.
+    Changes the schema, which must be a copy.
     """
     types = schema.get("type")
     if types == "null":
@@ -174,7 +170,7 @@ def split_types(schema: JsonObject) -> None:
 
 
 def value_schema(source: JsonObject, issues: IssueLog, at: list[str]) -> JsonObject:
-    """The schema of a 2.0 parameter, header or items object."""
+    """Return the schema of a 2.0 parameter, header or items object."""
     schema = {key: value for key, value in source.items() if key in VALUE_KEYWORDS}
     items = schema.get("items")
     if isinstance(items, dict):
@@ -197,4 +193,5 @@ def value_schema(source: JsonObject, issues: IssueLog, at: list[str]) -> JsonObj
 
 
 def pointer_of(at: list[str], *more: str) -> str:
+    """Return the JSON pointer of a route."""
     return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in (*at, *more))

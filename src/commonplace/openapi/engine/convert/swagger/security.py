@@ -1,6 +1,6 @@
 """Security schemes between 2.0 and 3.0.
 
-What 2.0 has no word for it keeps as extensions, and they come back.
+What 2.0 cannot express is kept as extensions, which the way back to 3.0 restores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FLOWS_DOWN = {new: old for old, new in FLOWS_UP.items()}
 
 
 class SecurityDown:
-    """The schemes of one 3.0 document and the demands for them, as 2.0 says them."""
+    """Converts the schemes of a 3.0 document, and the requirements that name them."""
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class SecurityDown:
         self.schemes: dict[str, list[str]] = {}
 
     def definitions(self) -> JsonObject:
+        """Return the security definitions."""
         found: JsonObject = {}
         schemes = self.components.get("securitySchemes")
         for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
@@ -134,7 +135,7 @@ class SecurityDown:
         return name
 
     def requirements(self, requirements: JsonArray, at: list[str]) -> JsonArray:
-        """A scheme that became several is satisfied by any one of them."""
+        """Convert requirements; a scheme that became several is met by any of them."""
         found: list[JsonObject] = []
         for requirement in requirements:
             if not isinstance(requirement, dict):
@@ -154,7 +155,7 @@ class SecurityDown:
 
 
 def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
-    """A security scheme of 2.0 as 3.0 says it."""
+    """Convert a security scheme of 2.0 to 3.0."""
     if not isinstance(scheme, dict):
         return scheme
     rest = {

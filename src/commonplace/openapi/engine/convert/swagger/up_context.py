@@ -67,7 +67,7 @@ class UpContext:
                 new = self._reference(reference)
                 return {**node, "$ref": new} if new != reference else node
             return {
-                key: self._with_newmapping(value)
+                key: self._with_new_mapping(value)
                 if key == "discriminator" and isinstance(value, dict)
                 else self._with_new_references(value)
                 for key, value in node.items()
@@ -76,10 +76,10 @@ class UpContext:
             return [self._with_new_references(value) for value in node]
         return node
 
-    def _with_newmapping(self, discriminator: JsonObject) -> JsonObject:
-        """Mappings give references or names.
+    def _with_new_mapping(self, discriminator: JsonObject) -> JsonObject:
+        """Rewrite a discriminator's mapping, which gives references or names.
 
-        A property may be called `discriminator` too; then it is a schema as any other.
+        A property may be called `discriminator` too; then it is a schema like any other.
         """
         mapping = discriminator.get("mapping")
         if not isinstance(discriminator.get("propertyName"), str) or not isinstance(mapping, dict):
@@ -116,7 +116,7 @@ class UpContext:
 
 
 def component_names(names: list[str]) -> dict[str, str]:
-    """Each name with the form that components allow; distinct names stay distinct."""
+    """Map each name to one that components allow; distinct names stay distinct."""
     taken: set[str] = set()
     result = {}
     for name in sorted(names, key=lambda one: bool(_COMPONENT_NAME.search(one))):
