@@ -1,4 +1,4 @@
-"""What a client reads at `initialize` where OpenAPI is all that is listed."""
+"""The instructions that a client reads at `initialize` if only OpenAPI is listed."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""Code generation from API descriptions: a language-neutral reading of the document, and one
-backend per language.
-"""
+"""Code generation: a language-neutral model of the API, and one backend per language."""

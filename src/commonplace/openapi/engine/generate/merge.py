@@ -1,4 +1,4 @@
-"""One view of a schema whose meaning is spread over references, `allOf` and siblings."""
+"""Schemas whose meaning is spread over references, `allOf` and siblings, merged into one view."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HINTS = _STRING_HINTS | _NUMBER_HINTS
 
 @dataclass(slots=True)
 class Choice:
-    """A oneOf or anyOf that no single branch settles."""
+    """A oneOf or anyOf that no single branch decides."""
 
     branches: JsonArray
     exclusive: bool
@@ -46,7 +46,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Merged:
-    """What a schema and everything it pulls in say together."""
+    """What a schema and everything it refers to say together."""
 
     types: list[str] | None = None
     nullable: bool = False
@@ -64,7 +64,7 @@ class Merged:
     hints: set[str] = field(default_factory=set)
 
     def object_schema(self) -> JsonObject:
-        """The object part alone, for branches of a choice that share it."""
+        """Return the object part alone, for the branches of a choice that share it."""
         schema: JsonObject = {"type": "object"}
         if self.properties:
             schema["properties"] = self.properties
@@ -76,7 +76,7 @@ class Merged:
 
 
 def is_null(schema: Json) -> bool:
-    """The schema admits null and nothing else."""
+    """Tell whether a schema allows null and nothing else."""
     if not isinstance(schema, dict):
         return False
     kind = schema.get("type")
@@ -86,9 +86,9 @@ def is_null(schema: Json) -> bool:
 
 
 class Merger:
-    """Merges schemas of one document.
+    """Merges schemas of a document.
 
-    References that lead back to a schema being merged end there.
+    A reference back to a schema that is being merged is ignored.
     """
 
     def __init__(self, document: JsonObject) -> None:
@@ -96,6 +96,7 @@ class Merger:
         self.missing: list[str] = []
 
     def resolve(self, reference: Json) -> Json:
+        """Return what a reference leads to; unresolved ones are noted in `missing`."""
         try:
             return resolve_pointer(self.document, reference if isinstance(reference, str) else "")
         except LookupError:
@@ -104,6 +105,7 @@ class Merger:
             return True
 
     def merge(self, schema: Json, within: tuple[str, ...] = ()) -> Merged:
+        """Merge a schema with everything it refers to."""
         merged = Merged()
         self._absorb(merged, schema, within, 0)
         return merged
@@ -216,8 +218,9 @@ class Merger:
 
 
 def _says_something(branch: Json, merged: Merged) -> bool:
-    """Branches that only restrict (`required: [a]`, or known properties again) decide nothing
-    about the type.
+    """Tell whether a branch says anything about the type.
+
+    Branches that only restrict (`required: [a]`, or known properties again) do not.
     """
     if branch is True:
         return False
@@ -257,7 +260,7 @@ def _add_property(merged: Merged, name: str, value: Json) -> None:
 
 
 def infer_types(merged: Merged) -> list[str]:
-    """The types a schema names, or those that its other keywords imply."""
+    """Return the types that a schema names, or those that its other keywords imply."""
     if merged.types:
         kinds = list(dict.fromkeys(merged.types))
         if "number" in kinds and "integer" in kinds:

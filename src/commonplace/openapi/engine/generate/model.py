@@ -1,7 +1,4 @@
-"""What a document means to a code generator: types, operations, security schemes.
-
-No language's spelling in here.
-"""
+"""The language-neutral model of an API: types, operations, security schemes."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 
 
 class Scalar(StrEnum):
+    """The scalar types that generated code distinguishes."""
+
     STRING = "string"
     INT32 = "int32"
     INT64 = "int64"
@@ -28,21 +27,29 @@ class Scalar(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
+    """A scalar."""
+
     scalar: Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
+    """A list."""
+
     item: TypeUse
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
+    """A map with string keys."""
+
     value: TypeUse
 
 
 @dataclass(frozen=True, slots=True)
 class NamedType:
+    """A reference to a declaration."""
+
     declaration: Declaration
 
 
@@ -51,7 +58,7 @@ Type = Primitive | ListOf | MapOf | NamedType
 
 @dataclass(frozen=True, slots=True)
 class TypeUse:
-    """A type where it is used."""
+    """A type where it is used, which may allow null."""
 
     type: Type
     nullable: bool = False
@@ -61,8 +68,8 @@ class TypeUse:
 class Declaration:
     """A type with a name.
 
-    `hint` holds the parts of that name as the document spells them; each backend makes its own of
-    it.
+    `hint` holds the parts of that name as the document spells them; each backend derives its own
+    spelling.
     """
 
     hint: tuple[str, ...]
@@ -73,6 +80,8 @@ class Declaration:
 
 @dataclass(slots=True, eq=False)
 class Field:
+    """A property of a struct."""
+
     name: str
     use: TypeUse
     required: bool
@@ -83,6 +92,8 @@ class Field:
 
 @dataclass(slots=True, eq=False)
 class Struct(Declaration):
+    """An object with known properties."""
+
     fields: list[Field] = field(default_factory=list)
     additional: TypeUse | None = (
         None  # type of members beyond the fields, where the schema speaks of them
@@ -91,12 +102,16 @@ class Struct(Declaration):
 
 @dataclass(slots=True, eq=False)
 class Enum(Declaration):
+    """A closed set of strings or integers."""
+
     scalar: Scalar = Scalar.STRING
     values: JsonArray = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Variant:
+    """One alternative of a union."""
+
     hint: str
     use: TypeUse
     schema: Json
@@ -105,6 +120,8 @@ class Variant:
 
 @dataclass(slots=True, eq=False)
 class Union(Declaration):
+    """A value of one of several types."""
+
     variants: list[Variant] = field(default_factory=list)
     discriminator: str | None = None
     exclusive: bool = True  # oneOf
@@ -125,6 +142,8 @@ BodyKind = Literal["json", "form", "multipart", "text", "bytes"]
 
 @dataclass(slots=True, eq=False)
 class Parameter:
+    """A parameter of an operation."""
+
     name: str
     place: str
     required: bool
@@ -140,6 +159,8 @@ class Parameter:
 
 @dataclass(slots=True, eq=False)
 class Encoding:
+    """How a property of a form or multipart body is sent."""
+
     style: str
     explode: bool
     content_type: str
@@ -147,6 +168,8 @@ class Encoding:
 
 @dataclass(slots=True, eq=False)
 class ContentBody:
+    """One content of a request or response."""
+
     kind: BodyKind
     media_types: list[str]
     use: TypeUse
@@ -156,6 +179,8 @@ class ContentBody:
 
 @dataclass(slots=True, eq=False)
 class Response:
+    """A response by status."""
+
     status: str  # 200, 4XX or default
     contents: list[ContentBody]
     doc: str = ""
@@ -163,6 +188,8 @@ class Response:
 
 @dataclass(slots=True, eq=False)
 class Operation:
+    """An operation with its parameters, bodies and responses."""
+
     hint: str
     method: str
     path: str
@@ -181,6 +208,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
+    """How clients authenticate."""
+
     name: str
     kind: str
     place: str = ""
@@ -191,7 +220,7 @@ class SecurityScheme:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the generated code does not do, or had to decide."""
+    """Something that the generated code does not do, or a choice that was made."""
 
     path: str
     message: str
@@ -200,7 +229,7 @@ class Notice:
 
 @dataclass(slots=True)
 class Api:
-    """Everything a backend needs."""
+    """Everything that a backend needs."""
 
     title: str
     version: str

@@ -1,4 +1,4 @@
-"""Words out of the names a document uses, and scopes in which identifiers stay distinct."""
+"""Words of the names in a document, and scopes that keep identifiers distinct."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _MAX_WORDS = 12
 
 
 def words(name: str) -> list[str]:
-    """`get-userById` is get, user, By, Id.
+    """Split a name into words: `get-userById` gives get, user, By, Id.
 
-    Signs that carry the meaning (`+1`, `>=`) are spelled out.
+    Signs that carry meaning (`+1`, `>=`) are spelled out.
     """
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
@@ -68,7 +68,7 @@ def _chunk_words(chunk: str) -> tuple[str, ...]:
 
 
 def _join_digits(parts: list[str]) -> list[str]:
-    """`v`, `2` is one word, and so is `Base`, `64`."""
+    """Join digits to the word before them: `v`, `2` is one word, and so is `Base`, `64`."""
     joined: list[str] = []
     for part in parts:
         if part.isdigit() and joined and not joined[-1][-1:].isdigit():
@@ -79,7 +79,7 @@ def _join_digits(parts: list[str]) -> list[str]:
 
 
 class NameScope:
-    """Names that must differ. `claim` gives a name as wanted, or the nearest free one."""
+    """A set of names that must differ."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
@@ -89,6 +89,7 @@ class NameScope:
         return name in self._taken
 
     def claim(self, wanted: str, *alternatives: str) -> str:
+        """Return the first wanted name that is free, or the nearest free one."""
         for candidate in (wanted, *alternatives):
             if candidate not in self._taken:
                 self._taken.add(candidate)

@@ -1,4 +1,4 @@
-"""Paths into operations: parameters, bodies and responses with their types, and security."""
+"""Operations of a document: parameters, bodies and responses with their types, and security."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TEXT = TypeUse(Primitive(Scalar.STRING))
 
 
 class ApiReader:
-    """Reads one document in 3.1 or 3.2 form."""
+    """Reads a document in 3.1 or 3.2 form."""
 
     def __init__(self, document: JsonObject, *, operations: bool = True) -> None:
         self.document = document
@@ -47,6 +47,7 @@ class ApiReader:
         self.with_operations = operations
 
     def read(self) -> Api:
+        """Return the model of the document."""
         self.types.read_components()
         operations = self._operations() if self.with_operations else []
         info = self.document.get("info")
@@ -87,7 +88,7 @@ class ApiReader:
         return found
 
     def _report_same_requests(self, operations: list[Operation]) -> None:
-        """Warn of operations that only a fragment tells apart: it is never sent."""
+        """Warn about operations that differ by a fragment only, which is never sent."""
         first: dict[tuple[str, str, str], Operation] = {}
         for operation in operations:
             other = first.setdefault(

@@ -1,4 +1,4 @@
-"""Path keys with a query or a fragment, which OpenAPI does not allow and real documents have."""
+"""Path keys with a query or a fragment, which OpenAPI forbids but real documents have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUERY_SAFE = "!$'()*+,;:@/?%-._~[]"
 
 @dataclass(frozen=True, slots=True)
 class PathKey:
-    """A path key in its parts."""
+    """The parts of a path key."""
 
     path: str
     fixed: tuple[str, ...] = ()  # encoded `name=value` pairs that every request carries
@@ -28,6 +28,7 @@ class PathKey:
 
     @property
     def has_query(self) -> bool:
+        """Tell whether the key has a query."""
         return bool(self.fixed or self.templates or self.expanded or self.left_out)
 
 

@@ -1,4 +1,4 @@
-"""`generate`: any document to files of code in a language."""
+"""Generation of code from a document of any version."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ FILE_NAMES: dict[str, frozenset[str]] = {"go": GO_FILES, "python": PYTHON_FILES}
 
 @dataclass(frozen=True, slots=True)
 class Generated:
+    """Generated files by name, with counts and warnings."""
+
     files: dict[str, str]
     types: int
     operations: int
@@ -73,7 +75,7 @@ class Generated:
 
 
 def is_package_name(name: str) -> bool:
-    """A name that Go accepts for a package: a lower-case identifier that is no keyword."""
+    """Tell whether Go accepts a package name: a lower-case identifier, not a keyword."""
     return (
         re.fullmatch(r"[a-z_][a-z0-9_]*", name) is not None
         and name not in _GO_KEYWORDS
@@ -90,7 +92,7 @@ def generate(
     client: bool = False,
     server: bool = False,
 ) -> Generated:
-    """The files of a package, by name. Every version is read through its 3.1 form."""
+    """Generate the files of a package. Documents of all versions are read in their 3.1 form."""
     reader = ApiReader(modern(document, family), operations=client or server)
     api = reader.read()
     if language == "go":
@@ -100,11 +102,12 @@ def generate(
     else:
         from commonplace.openapi.engine.generate.python.package import generate_python
 
-        files = generate_python(api, package_name, client=client)
+        files = generate_python(api, client=client)
     return Generated(files, len(api.declarations), len(api.operations), tuple(api.warnings))
 
 
 def modern(document: JsonObject, family: Family) -> JsonObject:
+    """Return a document in 3.1 or 3.2 form."""
     issues = IssueLog()
     if family is Family.V20:
         document = SwaggerUp(document, issues).convert("3.0.4")

@@ -1,4 +1,4 @@
-"""Schemas into types: structs, enums, unions, lists, maps, scalars."""
+"""Types of a document: structs, enums, unions, lists, maps, scalars."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SHARED_SIZE = 5
 
 
 class TypeReader:
-    """Reads the types of one document.
+    """Reads the types of a document.
 
     Named schemas are declared once, inline ones where they stand.
     """
@@ -85,12 +85,14 @@ class TypeReader:
         self._nesting = 0
 
     def read_components(self) -> None:
+        """Declare all component schemas."""
         schemas = require_object(self.document.get("components"), "/components").get("schemas")
         if isinstance(schemas, dict):
             for name in schemas:
                 self.reference("#/components/schemas/" + name.replace("~", "~0").replace("/", "~1"))
 
     def reference(self, reference: str) -> TypeUse:
+        """Return the type that a reference leads to; declare it on first use."""
         known = self._named.get(reference)
         if known is not None:
             return known
@@ -154,8 +156,9 @@ class TypeReader:
         return use
 
     def _fill_waiting(self, start: int) -> None:
-        """Declarations are filled where they are met, and those that many others lead to when
-        the first of these is done.
+        """Fill declarations that were met but not yet filled.
+
+        This bounds the recursion: deep ones wait until an outer one is done.
         """
         self._nesting += 1
         try:
@@ -165,7 +168,7 @@ class TypeReader:
             self._nesting -= 1
 
     def use(self, schema: Json, hint: tuple[str, ...]) -> TypeUse:
-        """The type of a schema where it stands."""
+        """Return the type of a schema where it stands."""
         if not isinstance(schema, dict):
             return ANY_USE
         simple = scalar_use(schema)
@@ -204,7 +207,7 @@ class TypeReader:
         return use
 
     def _wrapped(self, schema: Json) -> tuple[str, bool] | None:
-        """The one reference a schema stands for, and whether null was added to it."""
+        """Return the only reference that a schema stands for, and whether null was added."""
         if not isinstance(schema, dict) or _REFERRING.isdisjoint(schema):
             return None
         rest = {
@@ -238,8 +241,9 @@ class TypeReader:
         return inner[0], inner[1] or nullable or len(real) < len(parts)
 
     def _blank(self, merged: Merged, hint: tuple[str, ...]) -> Declaration:
-        """An empty declaration of the kind the schema needs; `Alias` stands for everything that
-        inline needs no name.
+        """Return an empty declaration of the kind that a schema needs.
+
+        `Alias` stands for everything that needs no name of its own inline.
         """
         if merged.choices:
             return Union(hint)
@@ -333,7 +337,7 @@ class TypeReader:
             union.discriminator = property_name
 
     def _shared(self, merged: Merged) -> JsonObject | None:
-        """What all branches have in common, where an object stands beside the choice."""
+        """Return what all branches of a choice have in common, if an object stands beside it."""
         properties = dict(merged.properties)
         for choice in merged.choices[1:]:
             for branch in choice.branches:
@@ -367,7 +371,7 @@ class TypeReader:
         return found
 
     def _plain(self, merged: Merged, hint: tuple[str, ...]) -> Type:
-        """A type that needs no declaration of its own."""
+        """Return a type that needs no declaration of its own."""
         kinds = infer_types(merged)
         kind = kinds[0] if len(kinds) == 1 else ""
         if kind == "string":
@@ -405,11 +409,10 @@ class TypeReader:
 
 
 def _is_shared(schema: JsonObject) -> bool:
-    """Spelled out in several places, such a schema is one type: a combination, or an object of
-    some size.
+    """Tell whether equal inline schemas are one type: combinations, and objects of some size.
 
-    GitHub's document repeats a few inline objects a hundred times; small ones are left apart, so
-    that each is named after its own place.
+    GitHub's document repeats a few inline objects a hundred times. Small ones stay apart, so that
+    each is named after its own place.
     """
     properties = schema.get("properties")
     return schema.keys() == {"allOf"} or (

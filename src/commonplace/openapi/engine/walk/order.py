@@ -1,4 +1,4 @@
-"""The order in which walks list what they find."""
+"""The order of rows in walks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Item = TypeVar("Item")
 
 
 def in_order(index: DocumentIndex, nodes: Sequence[Item]) -> Sequence[Item]:
-    """Sort by path, method, status and name; schemas by name or place, what is under paths first.
+    """Sort by path, method, status and name; schemas by name or place, those of paths first.
 
-    References stay as they stand.
+    References keep the order of the document.
     """
     first = nodes[0] if nodes else None
     if isinstance(first, ObjectNode):

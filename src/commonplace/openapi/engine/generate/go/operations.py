@@ -41,7 +41,7 @@ _KIND_LABELS = {
 
 @dataclass(slots=True)
 class Content:
-    """One response content as a field."""
+    """A response content as a struct field."""
 
     field: str
     spelled: str
@@ -61,6 +61,8 @@ class GoOperation:
 
 
 class GoOperations:
+    """Writes the operations of a package."""
+
     def __init__(
         self, api: Api, types: GoTypes, package: NameScope, schemas: SchemaTable, *, server: bool
     ) -> None:
@@ -92,7 +94,7 @@ class GoOperations:
             )
 
     def declare(self) -> list[str]:
-        """Request and response types and the table entry of every operation."""
+        """Write the request and response types and the table entry of every operation."""
         lines: list[str] = []
         for one in self.named:
             lines += self._request(one)
@@ -265,6 +267,7 @@ class GoOperations:
         return "{" + ", ".join(cells) + "}"
 
     def client_methods(self) -> list[str]:
+        """Write the methods of the client."""
         lines: list[str] = []
         for one in self.named:
             lines += self._doc(one, "")
@@ -372,7 +375,7 @@ def _struct(name: str, fields: list[tuple[str, str, list[str]]]) -> list[str]:
 
 
 def security_options(api: Api, package: NameScope) -> list[str]:
-    """One client option per security scheme."""
+    """Write one client option per security scheme."""
     entries = []
     lines: list[str] = []
     for scheme in api.schemes:

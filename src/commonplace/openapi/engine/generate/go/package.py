@@ -1,6 +1,4 @@
-"""A Go package out of an API: which files, in which order names are chosen, what each file
-imports.
-"""
+"""The files of a Go package, the order in which names are chosen, and the imports."""
 
 from __future__ import annotations
 
@@ -32,6 +30,7 @@ _BUILD = "//go:build go1.24"
 
 @cache
 def runtime_source(name: str) -> str:
+    """Return the source of a runtime file."""
     return (
         resources.files("commonplace.openapi.engine.generate.go")
         .joinpath("runtime", f"{name}.go")
@@ -41,6 +40,7 @@ def runtime_source(name: str) -> str:
 
 @cache
 def runtime_names() -> frozenset[str]:
+    """Return the package-level names that the runtime files use."""
     found = set(_OWN_NAMES)
     for name in _RUNTIME:
         found.update(one or other for one, other in _TOP_LEVEL.findall(runtime_source(name)))
@@ -50,14 +50,14 @@ def runtime_names() -> frozenset[str]:
 def generate_go(
     api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool
 ) -> dict[str, str]:
-    """File names and contents. Types are always there: client and server are made of them."""
+    """Return the contents of the files by name; types are always included."""
     return build_go(api, reader, package_name, client=client, server=server)[0]
 
 
 def build_go(
     api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool
 ) -> tuple[dict[str, str], GoOperations]:
-    """The files, and the operations with the names they were given."""
+    """Return the files, and the operations with their Go names."""
     package = NameScope(runtime_names())
     schemas = SchemaTable(reader.merger)
     types = GoTypes(api, package, schemas)

@@ -1,5 +1,6 @@
-"""The schemas that generated Go code needs while it runs: to validate requests, and to tell the
-variants of unions apart.
+"""Schemas that generated Go code needs at run time.
+
+They validate requests and distinguish the variants of unions.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class SchemaTable:
         self._pending: list[str] = []
 
     def add(self, key: str, schema: Json) -> str:
-        """The key under which a schema is found: its own reference where it is one, nothing
-        where it admits any text.
+        """Return the key of a schema, which is its reference if it is one.
+
+        Empty for a schema that allows any text.
         """
         if schema is True or schema == {} or schema == {"type": "string"}:
             return ""
@@ -67,7 +69,7 @@ class SchemaTable:
         return key
 
     def text(self) -> str:
-        """All of it as JSON, one schema a line."""
+        """Return all schemas as JSON, one per line."""
         while self._pending:
             reference = self._pending.pop()
             self._schemas[reference] = self._clean(self._merger.resolve(reference))

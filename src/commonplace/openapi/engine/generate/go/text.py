@@ -1,4 +1,4 @@
-"""Go source as text: identifiers, literals, comments and columns in the form gofmt leaves alone."""
+"""Go source text in the form gofmt leaves alone: identifiers, literals, comments, columns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _WIDTH = 100
 
 
 def exported(*parts: str) -> str:
-    """An exported identifier out of the words of some names."""
+    """Return an exported identifier made of the words of some names."""
     name = _joined(parts[0]) if len(parts) == 1 else "".join(map(_joined, parts))
     first = name[:1]
     if "A" <= first <= "Z":
@@ -77,7 +77,7 @@ def exported(*parts: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _joined(part: str) -> str:
-    """The words of one name, run together, in characters that an identifier may hold."""
+    """Join the words of a name, keeping characters that an identifier allows."""
     name = "".join(map(_cased, words(part)))
     if name.isascii() and name.isalnum():
         return name
@@ -103,7 +103,7 @@ def _cased(word: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """An interpreted string literal."""
+    """Return an interpreted string literal."""
     encoded = orjson.dumps(text.encode("utf-8", "replace").decode()).decode()
     # JSON and Go agree on every escape that orjson writes except \/ (which it does not) and \b, \f,
     # which Go knows too.
@@ -113,12 +113,13 @@ def quoted(text: str) -> str:
 def comment(
     text: str, indent: str = "", *, name: str = "", deprecated: bool = False, limit: int = 600
 ) -> list[str]:
+    """Write a doc comment."""
     return list(_comment(text, indent, name, deprecated, limit))
 
 
 @lru_cache(maxsize=20_000)
 def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) -> tuple[str, ...]:
-    """A doc comment of one paragraph.
+    """Write a doc comment of one paragraph.
 
     Markdown is flattened: gofmt would rewrite lists, headings and code in comments.
     """
@@ -152,8 +153,9 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` characters where the words allow it; `text` has single spaces.
-    textwrap takes ten times as long.
+    """Wrap text with single spaces to lines of at most `width` characters, if words allow it.
+
+    The standard textwrap module takes ten times as long.
     """
     lines: list[str] = []
     start, end = 0, len(text)
@@ -171,7 +173,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:
-    """Consecutive lines with aligned cells, as gofmt aligns struct fields and constants.
+    """Align the cells of consecutive lines as gofmt aligns fields and constants.
 
     The last cell is never padded.
     """
@@ -188,6 +190,7 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:
 
 
 def imports(names: Sequence[str]) -> list[str]:
+    """Write an import declaration."""
     if not names:
         return []
     if len(names) == 1:

@@ -46,7 +46,7 @@ _FIELD_RESERVED = ("MarshalJSON", "UnmarshalJSON")
 
 @dataclass(slots=True)
 class GoTypes:
-    """Names and spellings of all types of one package."""
+    """Names and spells all types of a package."""
 
     api: Api
     package: NameScope
@@ -56,19 +56,21 @@ class GoTypes:
     loops: set[tuple[Declaration, Declaration]] = field(default_factory=set)
 
     def name_components(self) -> None:
-        """Named schemas choose first, so that their names are the plain ones."""
+        """Name the components; they come first to get the plain names."""
         for declaration in self.api.declarations:
             if declaration.component:
                 plain = exported(*declaration.hint)
                 self.names[declaration] = self.package.claim(plain, plain + "Model")
 
     def name_inline(self) -> None:
+        """Name the inline types."""
         for declaration in self.api.declarations:
             if declaration not in self.names:
                 self.names[declaration] = self.package.claim(exported(*declaration.hint))
         self.loops = _loops(self.api.declarations)
 
     def spell(self, kind: Type) -> str:
+        """Return the Go type of a value that is present."""
         if isinstance(kind, Primitive):
             if kind.scalar is Scalar.DATE_TIME:
                 self.imports.add("time")
@@ -80,19 +82,19 @@ class GoTypes:
         return self.names[kind.declaration]
 
     def element(self, use: TypeUse) -> str:
-        """An item of a list or map: a pointer only where it may be null."""
+        """Return the type of an item of a list or map: a pointer only if it may be null."""
         plain = self.spell(use.type)
         return "*" + plain if use.nullable and not nilable(use.type) else plain
 
     def optional(self, use: TypeUse) -> str:
-        """A value that may be absent and whose null needs no telling apart."""
+        """Return the type of a value that may be absent, where null means the same."""
         plain = self.spell(use.type)
         return plain if nilable(use.type) else "*" + plain
 
     def field_type(
         self, owner: Declaration | None, use: TypeUse, *, required: bool
     ) -> tuple[str, str]:
-        """The type of a field and the options of its JSON tag."""
+        """Return the type of a field and the options of its JSON tag."""
         plain = self.spell(use.type)
         if is_any(use.type) and (required or not use.nullable):
             return plain, "" if required else ",omitempty"
@@ -107,6 +109,7 @@ class GoTypes:
         return (plain, ",omitzero") if nilable(use.type) else ("*" + plain, ",omitempty")
 
     def declare(self) -> list[str]:
+        """Write all type declarations."""
         lines: list[str] = []
         for declaration in sorted(self.api.declarations, key=lambda one: self.names[one]):
             name = self.names[declaration]
@@ -298,11 +301,12 @@ def _collect_members(awkward: list[tuple[Field, str, str]], rest: str) -> list[s
 
 
 def is_any(kind: Type) -> bool:
+    """Tell whether values of a type are plain JSON."""
     return isinstance(kind, Primitive) and kind.scalar is Scalar.ANY
 
 
 def nilable(kind: Type) -> bool:
-    """Go's nil can stand for the absence of such a value."""
+    """Tell whether nil can stand for the absence of a value."""
     if isinstance(kind, Primitive):
         return kind.scalar in (Scalar.BYTES, Scalar.ANY)
     if isinstance(kind, NamedType):
@@ -311,7 +315,7 @@ def nilable(kind: Type) -> bool:
 
 
 def _behind(kind: Type) -> Declaration | None:
-    """The struct that a value of this type contains directly."""
+    """Return the struct that a value of this type contains directly."""
     seen = 0
     while isinstance(kind, NamedType) and isinstance(kind.declaration, Alias) and seen < 50:
         kind, seen = kind.declaration.target.type, seen + 1
@@ -323,8 +327,9 @@ def _behind(kind: Type) -> Declaration | None:
 
 
 def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaration]]:
-    """Pairs of structs that contain each other by value, which Go cannot lay out: one strongly
-    connected component each.
+    """Return pairs of structs that contain each other by value, which Go cannot lay out.
+
+    They are in the same strongly connected component.
     """
     edges: dict[Declaration, list[Declaration]] = {}
     for declaration in declarations:
@@ -345,7 +350,7 @@ def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaratio
 
 
 def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration, int]:
-    """Tarjan's strongly connected components, without recursion."""
+    """Return strongly connected components by Tarjan's algorithm, without recursion."""
     index: dict[Declaration, int] = {}
     low: dict[Declaration, float] = {}
     stack: list[Declaration] = []
@@ -381,7 +386,7 @@ def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration
 
 
 def json_tag(name: str, options: str) -> str | None:
-    """The struct tag, or None for a name that encoding/json does not take from a tag."""
+    """Return the struct tag, or None for a name that encoding/json does not accept in one."""
     if not (_COMMON_NAME(name) or _in_tag(name)):
         return None
     if name == "-" and not options:
