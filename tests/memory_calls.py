@@ -16,11 +16,12 @@ import pytest
 from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
-from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
+from commonplace.kernel.auth import ALL_SCOPES, LOCAL_TENANT, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
+from commonplace.memory.use_cases.transfer import ImportOptions
 from commonplace.search.lexical.text import analyze
 from commonplace.storage.postgres.database import PostgresDatabase
 
@@ -129,6 +130,14 @@ class Calls:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
         self.service.close()
+
+
+FOREIGN = Path(__file__).parent / "data" / "memory" / "foreign"
+
+
+def import_file(memory: Calls, path: Path, tenant: Tenant = LOCAL_TENANT, **options: Any) -> Any:
+    """Import a file and return what the import did."""
+    return memory.run(memory.service.import_file(tenant, path, ImportOptions(**options)))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -129,7 +129,7 @@ def test_the_same_calls_have_the_same_answers_in_both_databases(
 
 
 @pytest.mark.parametrize("statement", ["entries_by_id", "usage", "links_among", "clusters_with"])
-def test_what_is_asked_for_by_id_is_found_by_id_in_a_large_memory(
+def test_lookups_by_id_use_an_index_in_a_large_memory(
     migrated_postgres: str, statement: str
 ) -> None:
     """On PostgreSQL, for one tenant with thousands of entries: the plan must not go through all

@@ -25,11 +25,11 @@ STATUSES = {
 UNKNOWN = "01HX123ABCDEFGHJKMNPQRSTVW"
 
 
-def test_the_table_is_the_contracts() -> None:
+def test_the_codes_match_the_contract() -> None:
     assert {code.name: code.http_status for code in CONTRACT_CODES} == STATUSES
 
 
-def test_codes_are_unique_and_not_the_kernels() -> None:
+def test_codes_are_unique_and_differ_from_those_of_the_kernel() -> None:
     names = [code.name for code in (*CODES, *KERNEL_CODES)]
     assert len(names) == len(set(names))
 
@@ -79,7 +79,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("code", "tool", "arguments"), CASES)
-def test_a_wrong_call_raises_its_code_and_names_the_next_step(
+def test_an_invalid_call_raises_its_code_with_a_hint(
     memory: Calls, code: str, tool: str, arguments: dict[str, Any]
 ) -> None:
     ids = {"first": memory.add("First entry"), "second": memory.add("Second entry")}
@@ -111,7 +111,7 @@ def test_the_bounds_of_confidence_are_inclusive(memory: Calls, confidence: int) 
     )
 
 
-def test_linking_twice_is_a_conflict_but_another_relation_is_not(memory: Calls) -> None:
+def test_linking_twice_is_a_conflict_unless_the_relation_differs(memory: Calls) -> None:
     first, second = memory.add("First entry"), memory.add("Second entry")
     made = memory("rekall_link", source_id=first, target_id=second)
     error = memory.error("rekall_link", source_id=first, target_id=second)
@@ -143,7 +143,7 @@ def test_a_prefix_of_5_characters_finds_its_only_entry_in_any_case(memory: Calls
     assert memory.error("rekall_show", id=entry[:4]).code.name == "ENTRY_NOT_FOUND"
 
 
-def test_a_second_decision_is_refused_with_the_first(memory: Calls) -> None:
+def test_a_second_decision_is_refused_and_names_the_first(memory: Calls) -> None:
     memory.add(
         "Gateway closes idle connections", "The gateway closes idle connections after 30 seconds."
     )
@@ -158,7 +158,7 @@ def test_a_second_decision_is_refused_with_the_first(memory: Calls) -> None:
         assert (error.code.name, error.details["status"]) == ("SUGGESTION_NOT_FOUND", "rejected")
 
 
-def test_a_defect_is_the_contracts_internal_error(memory: Calls) -> None:
+def test_a_defect_is_reported_as_internal_error(memory: Calls) -> None:
     memory.service.close()  # a database that is gone under us
     error = memory.error("rekall_add", type="bug", title="x")
     assert error.code.name == "INTERNAL_ERROR"

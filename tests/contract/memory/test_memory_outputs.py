@@ -84,7 +84,7 @@ def test_help_answers_each_topic_in_fewer_than_500_tokens(memory: Calls, topic: 
     assert 20 < count_tokens(answer["guide"]) < 500
 
 
-def test_help_teaches_workflows_triggers_and_citations(memory: Calls) -> None:
+def test_help_explains_workflows_triggers_and_citations(memory: Calls) -> None:
     text = memory("rekall_help")["guide"]
     for taught in (
         "rekall_search(",
@@ -127,7 +127,7 @@ def test_limit_type_and_project_narrow_a_search(memory: Calls) -> None:
     )
 
 
-def test_add_returns_a_ulid_and_says_what_happened(memory: Calls) -> None:
+def test_add_returns_a_ulid_and_reports_what_it_did(memory: Calls) -> None:
     added = memory(
         "rekall_add",
         type="bug",
@@ -146,7 +146,7 @@ def test_add_returns_a_ulid_and_says_what_happened(memory: Calls) -> None:
     assert added["suggestions_created"] == 0
 
 
-def test_show_gives_all_fields_with_their_defaults(memory: Calls) -> None:
+def test_show_returns_all_fields_with_their_defaults(memory: Calls) -> None:
     shown = memory("rekall_show", id=memory.add("Only a title"))
     assert shown["content"] == ""
     assert (shown["tags"], shown["project"], shown["confidence"], shown["status"]) == (
@@ -162,7 +162,7 @@ def test_show_gives_all_fields_with_their_defaults(memory: Calls) -> None:
     assert shown["links"] == {"outgoing": [], "incoming": []}
 
 
-def test_a_link_is_seen_from_both_ends(memory: Calls) -> None:
+def test_a_link_is_shown_at_both_ends(memory: Calls) -> None:
     ids = filled(memory)
     made = memory(
         "rekall_link", source_id=ids["first"], target_id=ids["old"], relation_type="derived_from"
@@ -183,7 +183,7 @@ def test_a_link_is_seen_from_both_ends(memory: Calls) -> None:
     ]
 
 
-def test_accepting_a_generalisation_gives_the_command(memory: Calls) -> None:
+def test_accepting_a_generalisation_returns_the_command(memory: Calls) -> None:
     filled(memory)
     [cluster] = memory("rekall_suggest_generalize")["suggestions"]
     assert len(cluster["entries"]) == 3

@@ -32,7 +32,7 @@ def opened(tmp_path: Path, url: str) -> Iterator[Opened]:
         alone.close()
 
 
-def test_a_document_put_soon_twice_is_there_once_with_its_last_words(opened: Opened) -> None:
+def test_a_document_put_soon_twice_is_indexed_once_with_its_last_words(opened: Opened) -> None:
     database, postings = opened
     for words in ("first words here", "second words", "other"):
         for key in ("k", "l") if words == "other" else ("k",):

@@ -89,17 +89,17 @@ OUTPUTS: dict[str, set[str]] = {
 }  # fmt: skip
 
 
-def test_the_default_list_is_exactly_the_contracts_nine_in_its_order(memory: Calls) -> None:
+def test_the_default_list_is_the_nine_tools_of_the_contract_in_order(memory: Calls) -> None:
     assert [tool.name for tool in memory.registry.listed()] == list(CONTRACT_NAMES)
 
 
-def test_extended_tools_are_listed_only_when_all_tiers_are(memory: Calls) -> None:
+def test_extended_tools_are_listed_only_with_all_tiers(memory: Calls) -> None:
     listed = [tool.name for tool in memory.registry.listed(Selection(all_tiers=True))]
     assert listed == [*CONTRACT_NAMES, *EXTENDED_NAMES]
 
 
 @pytest.mark.parametrize("name", CONTRACT_NAMES)
-def test_the_input_schema_has_the_contracts_properties_to_the_letter(
+def test_the_input_schema_has_exactly_the_properties_of_the_contract(
     memory: Calls, name: str
 ) -> None:
     schema = input_schema(memory.registry.tool(name).input)
@@ -114,14 +114,16 @@ def test_the_input_schema_has_the_contracts_properties_to_the_letter(
 
 
 @pytest.mark.parametrize("name", [*CONTRACT_NAMES, *EXTENDED_NAMES])
-def test_every_argument_is_described_and_nothing_is_referenced(memory: Calls, name: str) -> None:
+def test_every_argument_is_described_and_schemas_have_no_references(
+    memory: Calls, name: str
+) -> None:
     schema = input_schema(memory.registry.tool(name).input)
     assert "$ref" not in str(schema)
     assert all(field.get("description") for field in schema["properties"].values())
 
 
 @pytest.mark.parametrize("name", CONTRACT_NAMES)
-def test_the_output_schema_promises_the_contracts_properties(memory: Calls, name: str) -> None:
+def test_the_output_schema_has_the_properties_of_the_contract(memory: Calls, name: str) -> None:
     schema = output_schema(memory.registry.tool(name).output)
     assert set(schema["properties"]) >= OUTPUTS[name]
     assert set(schema["required"]) >= OUTPUTS[name]
@@ -136,7 +138,7 @@ def test_input_names_and_model_values_agree() -> None:
 @pytest.mark.parametrize(
     "name", ["rekall_show", "rekall_suggest_links", "rekall_suggest_generalize"]
 )
-def test_times_are_declared_as_times(memory: Calls, name: str) -> None:
+def test_times_are_declared_as_date_time(memory: Calls, name: str) -> None:
     schema = output_schema(memory.registry.tool(name).output)
     items = schema["properties"]
     if "suggestions" in items:

@@ -104,7 +104,7 @@ def relations(node: dict[str, Any]) -> set[str]:
     return own.union(*(relations(child) for child in node.get("Plans", ())))
 
 
-def test_postgresql_lists_from_the_index_of_listed_suggestions(migrated_postgres: str) -> None:
+def test_postgresql_lists_suggestions_from_their_index(migrated_postgres: str) -> None:
     with psycopg.connect(migrated_postgres, autocommit=True) as connection:
         empty_tables(migrated_postgres)
         with connection.transaction():
@@ -127,7 +127,7 @@ def test_postgresql_lists_from_the_index_of_listed_suggestions(migrated_postgres
         assert rows_read(plans[name]) < 20, name
 
 
-def test_sqlite_lists_from_the_index_of_listed_suggestions(tmp_path: Path) -> None:
+def test_sqlite_lists_suggestions_from_their_index(tmp_path: Path) -> None:
     Calls(tmp_path).close()
     with sqlite3.connect(tmp_path / "memory.db") as connection:
         fill(connection.execute, "?")
@@ -145,7 +145,7 @@ def test_sqlite_lists_from_the_index_of_listed_suggestions(tmp_path: Path) -> No
                 assert "memory_suggestions_listed" in plan[0]
 
 
-def test_the_list_is_whole_and_best_first_at_any_number_of_suggestions(
+def test_the_list_is_complete_and_best_first_for_any_number_of_suggestions(
     memory: Calls, url: str, tmp_path: Path
 ) -> None:
     if url:

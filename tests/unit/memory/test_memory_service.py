@@ -14,7 +14,7 @@ NO_SPACE = "OSError: [Errno 28] No space left on device"
 IDLE = "The gateway closes idle connections after {} seconds, so clients must reconnect."
 
 
-def test_an_exact_duplicate_is_the_entry_that_is_there(memory: Calls) -> None:
+def test_an_exact_duplicate_returns_the_existing_entry(memory: Calls) -> None:
     first = memory("rekall_add", type="bug", title="Same", content="text", project="p")
     again = memory("rekall_add", type="bug", title=" Same ", content="text\n", project="p")
     assert (again["created"], again["id"]) == (False, first["id"])
@@ -67,7 +67,7 @@ def test_the_conversation_helps_a_vague_question(memory: Calls) -> None:
     assert wanted in [r["id"] for r in helped]
 
 
-def test_showing_counts_and_searching_does_not(memory: Calls) -> None:
+def test_showing_counts_as_an_access_and_searching_does_not(memory: Calls) -> None:
     entry = memory.add("Counted", "words to find")
     memory("rekall_search", query="words")
     first = memory("rekall_show", id=entry)
@@ -90,7 +90,7 @@ def test_accesses_survive_a_restart(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_superseded_entry_sinks_and_points_to_its_successor(memory: Calls) -> None:
+def test_a_superseded_entry_ranks_lower_and_names_its_successor(memory: Calls) -> None:
     old = memory.add("Pool size", "The connection pool of the api holds ten connections.")
     new = memory.add("Connection pool", "Forty are held since the api moved.")
     before = memory("rekall_search", query="connection pool holds ten connections")["results"]
@@ -119,7 +119,7 @@ def test_similar_entries_are_reported_and_suggested_once(memory: Calls) -> None:
     assert memory("rekall_suggest_links")["total_pending"] == 1
 
 
-def test_reasons_name_words_as_they_were_written(memory: Calls) -> None:
+def test_reasons_quote_words_as_written(memory: Calls) -> None:
     for place in ("checkout", "invoices", "refunds"):
         text = (
             f"Calling the billing service from {place} failed; connections were refused by "
@@ -241,7 +241,7 @@ def test_generalising_drafts_a_pattern_from_its_sources(memory: Calls) -> None:
     assert all(len(c["entries"]) < 4 for c in memory("rekall_suggest_generalize")["suggestions"])
 
 
-def test_history_keeps_what_an_entry_was(memory: Calls) -> None:
+def test_history_has_the_earlier_states(memory: Calls) -> None:
     entry = memory.add("Before", "old text", tags=["a"])
     changed = memory("memory_update", id=entry, title="After", content="new text", tags=["b"])
     assert changed["changed"] == ["content", "tags", "title"]
@@ -256,7 +256,7 @@ def test_history_keeps_what_an_entry_was(memory: Calls) -> None:
     )
 
 
-def test_a_deleted_entry_is_nowhere_until_it_is_restored(memory: Calls) -> None:
+def test_a_deleted_entry_is_hidden_until_it_is_restored(memory: Calls) -> None:
     entry, other = memory.add("Gone soon", "findable words"), memory.add("Stays", "other things")
     memory("rekall_link", source_id=other, target_id=entry)
     memory("memory_delete", id=entry)
@@ -270,7 +270,7 @@ def test_a_deleted_entry_is_nowhere_until_it_is_restored(memory: Calls) -> None:
     assert len(memory("rekall_show", id=other)["links"]["outgoing"]) == 1
 
 
-def test_suggestions_about_deleted_entries_wait(memory: Calls) -> None:
+def test_suggestions_about_deleted_entries_are_hidden(memory: Calls) -> None:
     memory.add("Idle connections", IDLE.format(30))
     second = memory.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     [suggestion] = memory("rekall_suggest_links")["suggestions"]
@@ -284,7 +284,7 @@ def test_suggestions_about_deleted_entries_wait(memory: Calls) -> None:
 
 
 @pytest.mark.parametrize("relation", ["related", "supersedes"])
-def test_a_pair_that_is_linked_is_no_longer_suggested(memory: Calls, relation: str) -> None:
+def test_a_linked_pair_is_no_longer_suggested(memory: Calls, relation: str) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
     second = memory.add("Idle connections again", IDLE.format(90))
     assert memory("rekall_suggest_links")["total_pending"] == 1
@@ -292,7 +292,7 @@ def test_a_pair_that_is_linked_is_no_longer_suggested(memory: Calls, relation: s
     assert memory("rekall_suggest_links") == {"suggestions": [], "total_pending": 0}
 
 
-def test_a_cluster_that_a_pattern_was_drawn_from_is_no_longer_suggested(memory: Calls) -> None:
+def test_a_generalised_cluster_is_no_longer_suggested(memory: Calls) -> None:
     ids = [
         memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.")
         for word in ("first", "second", "third")
@@ -327,7 +327,7 @@ def test_the_graph_around_an_entry_is_walked_breadth_first(memory: Calls) -> Non
     assert memory("memory_related", id=a, relation_type="contradicts")["links"] == []
 
 
-def test_stale_entries_are_those_nobody_read_or_changed(memory: Calls) -> None:
+def test_stale_entries_were_neither_read_nor_changed(memory: Calls) -> None:
     old, read = memory.add("Old"), memory.add("Read")
     memory.clock.pass_days(100)
     memory("rekall_show", id=read)
@@ -352,7 +352,7 @@ def test_tenants_do_not_see_each_other(memory: Calls) -> None:
     )
 
 
-def test_a_tenant_moves_with_everything(memory: Calls) -> None:
+def test_moving_a_tenant_moves_everything(memory: Calls) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
     memory.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     assert memory.run(memory.service.move_tenant(LOCAL_TENANT, "team")) == 2
@@ -375,7 +375,7 @@ def test_thresholds_come_from_the_settings(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_help_speaks_the_settings_language(tmp_path: Path) -> None:
+def test_help_uses_the_configured_language(tmp_path: Path) -> None:
     memory = Calls(tmp_path, MemorySettings(language="fr"))
     assert "Workflow recherche" in memory("rekall_help")["guide"]
     memory.close()

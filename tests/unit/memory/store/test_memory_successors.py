@@ -1,4 +1,4 @@
-"""Updates that change nothing, successors in a circle, and ids as their callers wrote them."""
+"""Entries that supersede others."""
 
 from __future__ import annotations
 
@@ -16,29 +16,6 @@ def supersede(memory: Calls, new: str, old: str) -> None:
 def status(memory: Calls, id_: str) -> tuple[str, str | None]:
     shown = memory("rekall_show", id=id_)
     return shown["status"], (shown.get("superseded_by") or {}).get("id")
-
-
-def test_an_update_that_changes_nothing_leaves_no_trace(memory: Calls) -> None:
-    id_ = memory.add("Pool size", "Ten is enough.", tags=["db"], project="shop")
-    before = memory("rekall_show", id=id_)
-    same = {
-        "title": "Pool size",
-        "content": "Ten is enough.",
-        "tags": ["db"],
-        "project": "shop",
-        "status": "active",
-        "confidence": 3,
-    }
-    done = memory("memory_update", id=id_, **same)
-    assert (done["changed"], done["revisions"]) == ([], 0)
-    assert memory("rekall_show", id=id_)["updated_at"] == before["updated_at"]
-
-
-def test_an_update_names_only_what_changed(memory: Calls) -> None:
-    id_ = memory.add("Pool size", "Ten is enough.")
-    done = memory("memory_update", id=id_, title="Pool size", content="Twelve.", tags=[])
-    assert (done["changed"], done["revisions"]) == (["content"], 1)
-    assert done["entry"]["title"] == "Pool size"
 
 
 @pytest.mark.parametrize("length", [2, 3, 5])
@@ -65,7 +42,7 @@ def test_a_circle_through_an_earlier_successor_is_refused_too(memory: Calls) -> 
     assert error.code.name == "LINK_ALREADY_EXISTS"
 
 
-def test_what_was_brought_back_may_supersede_its_successor(memory: Calls) -> None:
+def test_a_reactivated_entry_may_supersede_its_successor(memory: Calls) -> None:
     old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
     supersede(memory, new, old)
     memory("memory_update", id=old, status="active")
@@ -73,7 +50,7 @@ def test_what_was_brought_back_may_supersede_its_successor(memory: Calls) -> Non
     assert (status(memory, old), status(memory, new)) == (("active", None), ("obsolete", old))
 
 
-def test_deleting_a_successor_brings_back_what_nothing_else_supersedes(memory: Calls) -> None:
+def test_deleting_a_successor_reactivates_what_only_it_superseded(memory: Calls) -> None:
     old, first, second = (memory.add(f"Way number {n}", f"text {n}") for n in range(3))
     supersede(memory, first, old)
     supersede(memory, second, old)
@@ -83,7 +60,7 @@ def test_deleting_a_successor_brings_back_what_nothing_else_supersedes(memory: C
     assert status(memory, old) == ("active", None)
 
 
-def test_a_successor_that_is_restored_supersedes_again(memory: Calls) -> None:
+def test_a_restored_successor_supersedes_again(memory: Calls) -> None:
     old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
     supersede(memory, new, old)
     memory("memory_delete", id=new)
@@ -91,7 +68,7 @@ def test_a_successor_that_is_restored_supersedes_again(memory: Calls) -> None:
     assert status(memory, old) == ("obsolete", new)
 
 
-def test_a_restored_successor_leaves_alone_what_was_changed_meanwhile(memory: Calls) -> None:
+def test_a_restored_successor_leaves_changed_entries_alone(memory: Calls) -> None:
     old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
     supersede(memory, new, old)
     memory("memory_delete", id=new)
@@ -109,11 +86,3 @@ def test_deleting_a_successor_makes_no_second_active_entry_with_the_same_text(
     memory("memory_delete", id=new)
     assert again != old
     assert (status(memory, old)[0], status(memory, again)[0]) == ("obsolete", "active")
-
-
-@pytest.mark.parametrize("reference", ["nope12345", "x", "not an id"])
-def test_an_unknown_id_is_quoted_as_its_caller_wrote_it(memory: Calls, reference: str) -> None:
-    error = memory.error("rekall_show", id=reference)
-    assert error.code.name == "ENTRY_NOT_FOUND"
-    assert f"'{reference}'" in error.message
-    assert error.details["id"] == reference

@@ -1,16 +1,14 @@
-"""Secrets are found by their form; documentation, placeholders and code are not taken for them."""
+"""Secrets are found by their form; placeholders and code are not taken for them."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
-from commonplace.kernel.settings import MemorySettings
-from memory_calls import Calls
 
 LETTERS = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"
+
+
 SECRETS = {
     "AWS access key": "aws key AKIA" + "QX7ZPL2MVN4TRB9D in the log",
     "GitHub token": "token ghp_" + LETTERS + "abcd",
@@ -28,6 +26,8 @@ SECRETS = {
     "package registry token": "dckr_pat_" + LETTERS[:27],
     "model service key": "gsk_" + LETTERS + LETTERS[:20],
 }
+
+
 BY_NAME = [  # the name, then a value that must not stay
     ("AWS_SESSION_TOKEN=", LETTERS * 30),
     ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
@@ -41,6 +41,8 @@ BY_NAME = [  # the name, then a value that must not stay
     ("redis://:", "Tr0ub4dor3xx@cache:6379"),
     ("postgres://app:", "p@ss/w0rd#9!@db.internal/app"),
 ]
+
+
 FORMS = [
     "glrt-" + LETTERS[:20],
     "glpat-" + LETTERS[:27] + ".01.0a1b2c3d4",
@@ -54,6 +56,8 @@ FORMS = [
     "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHCE",
     "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ" + LETTERS,
 ]
+
+
 HARMLESS = [
     "Set POSTGRES_PASSWORD=postgres in the compose file",
     "password: <your password here>",
@@ -96,7 +100,7 @@ def test_a_secret_is_found_and_masked_whole(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), BY_NAME)
-def test_the_name_before_a_value_tells_a_secret(name: str, value: str) -> None:
+def test_the_name_before_a_value_identifies_a_secret(name: str, value: str) -> None:
     text = f"{name}{value} then restart"
     masked = mask_secrets(text, find_secrets(text))
     assert "[masked: " in masked
@@ -105,13 +109,13 @@ def test_the_name_before_a_value_tells_a_secret(name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("secret", FORMS)
-def test_published_forms_are_told_without_a_name(secret: str) -> None:
+def test_published_forms_are_found_without_a_name(secret: str) -> None:
     text = f"it printed {secret} in the log"
     found = find_secrets(text)
     assert [text[one.start : one.end] for one in found] == [secret]
 
 
-def test_a_private_key_that_was_cut_off_is_masked_and_what_follows_it_stays() -> None:
+def test_a_truncated_private_key_is_masked_without_what_follows() -> None:
     text = f"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq{LETTERS}\n{LETTERS}\n\nThen restart it."
     masked = mask_secrets(text, find_secrets(text))
     assert masked.startswith("[masked: private key]")
@@ -120,7 +124,7 @@ def test_a_private_key_that_was_cut_off_is_masked_and_what_follows_it_stays() ->
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_harmless_text_stays_as_it_is(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert find_secrets(text) == ()
 
 
@@ -137,46 +141,3 @@ def test_finding_secrets_takes_linear_time_on_hostile_text() -> None:
         "pass=---!",
     ):
         find_secrets(piece * 20_000)
-
-
-def test_masked_secrets_are_reported_and_never_stored(memory: Calls) -> None:
-    added = memory(
-        "rekall_add",
-        type="config",
-        title="Deploy key",
-        content=SECRETS["GitHub token"],
-        context=SECRETS["Stripe key"],
-    )
-    assert added["secrets_masked"] == ["GitHub token", "Stripe key"]
-    assert memory("rekall_show", id=added["id"])["content"] == "token [masked: GitHub token]"
-
-
-def test_refused_secrets_leave_nothing_behind(tmp_path: Path) -> None:
-    memory = Calls(tmp_path, MemorySettings(secrets="refuse"))
-    error = memory.error(
-        "rekall_add", type="config", title="Deploy key", content=SECRETS["GitHub token"]
-    )
-    assert error.code.name == "SECRET_REFUSED"
-    assert LETTERS not in str(error.as_dict())
-    assert memory("memory_list")["total"] == 0
-    memory.close()
-
-
-def test_secrets_in_a_project_are_masked_or_refused_like_any_other(
-    memory: Calls, tmp_path: Path
-) -> None:
-    secret = SECRETS["GitHub token"]
-    added = memory("rekall_add", type="config", title="Deploy key", project=secret)
-    assert added["secrets_masked"] == ["GitHub token"]
-    assert memory("rekall_show", id=added["id"])["project"] == "token [masked: GitHub token]"
-    other = memory.add("Another")
-    memory("memory_update", id=other, project=secret)
-    assert memory("rekall_show", id=other)["project"] == "token [masked: GitHub token]"
-    strict = Calls(tmp_path / "strict", MemorySettings(secrets="refuse"))
-    kept = strict.add("Another")
-    assert (
-        strict.error("rekall_add", type="config", title="Deploy key", project=secret).code.name
-        == "SECRET_REFUSED"
-    )
-    assert strict.error("memory_update", id=kept, project=secret).code.name == "SECRET_REFUSED"
-    strict.close()

@@ -1,4 +1,4 @@
-"""What a search counts and filters, whatever the numbers."""
+"""Filters, totals and contradictions in a search."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_total_does_not_depend_on_the_limit(memory: Calls, matching: int, to
     } == {total}
 
 
-def test_the_total_does_not_depend_on_the_limit_where_meaning_takes_part(
+def test_the_total_does_not_depend_on_the_limit_with_vectors(
     embedding_memory: Calls,
 ) -> None:
     make = maker(embedding_memory)
@@ -75,7 +75,7 @@ def test_the_total_does_not_depend_on_the_limit_where_meaning_takes_part(
 
 
 @pytest.mark.parametrize("written", ["web  app", " web app\n", "web app"])
-def test_a_project_is_found_as_it_was_written_when_it_was_kept(memory: Calls, written: str) -> None:
+def test_a_project_filter_is_normalised(memory: Calls, written: str) -> None:
     memory.add("Safari drops the header", project=written, tags=["http  header"])
     memory.add("Safari drops the cookie", project="another")
     for project in (written, "web app"):
@@ -95,7 +95,7 @@ def test_a_blank_project_filters_nothing(memory: Calls) -> None:
     assert memory("memory_list", project=" ", tag="")["total"] == 2
 
 
-def test_a_result_names_what_contradicts_it_while_that_is_there(memory: Calls) -> None:
+def test_a_result_names_active_contradicting_entries(memory: Calls) -> None:
     first, second = memory.add("Retry the webhook twice"), memory.add("Never repeat a delivery")
     memory("rekall_link", source_id=first, target_id=second, relation_type="contradicts")
     memory("rekall_link", source_id=second, target_id=first, relation_type="contradicts")
