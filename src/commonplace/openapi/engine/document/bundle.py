@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import urldefrag
 
 from commonplace.kernel.errors import CommonplaceError
@@ -78,7 +79,7 @@ class _Bundler(Rewriter):
         self.imports: dict[tuple[str, str], Json] = {}
         self._used_names: dict[str, set[str]] = {}
         for kind in (*_SECTIONS, "path_item"):
-            self._entering[kind] = lambda node, kind=kind: self._enter(node, kind)  # type: ignore[misc]
+            self._entering[kind] = partial(self._enter, kind=kind)
         self._collect_names()
 
     def _collect_names(self) -> None:

@@ -158,7 +158,7 @@ class ReferenceResolver:
                 raise CommonplaceError(
                     UNRESOLVED_REF,
                     f"{ref} is in another file, whose location is not known.",
-                    hint="Pass the document as `file` or `url`, so that relative references resolve.",
+                    hint="Pass the document as `file` or `url` to resolve relative references.",
                     details={"ref": ref, "external": True},
                 )
             try:

@@ -136,6 +136,18 @@ def _check_addresses(context: RuleContext) -> Iterator[ValidationFinding]:
         yield make_finding(
             "email", "/info/contact/email", f"{email[:80]!r} is not an e-mail address."
         )
+    for value, where in _list_url_holders(context, info):
+        for name in _URL_FIELDS & value.keys():
+            url = value[name]
+            if isinstance(url, str) and _NO_URL.search(url):
+                # An empty URL is a relative reference to the document itself.
+                severity = None if url else Severity.WARNING
+                message = f"{url[:80]!r} is not a URL."
+                yield make_finding("url", f"{where}/{name}", message, severity)
+
+
+def _list_url_holders(context: RuleContext, info: JsonObject) -> list[tuple[JsonObject, str]]:
+    """Return the objects that may have URL fields, and their pointers."""
     holders = [
         (info, "/info"),
         (as_object(info.get("contact")), "/info/contact"),
@@ -162,14 +174,4 @@ def _check_addresses(context: RuleContext) -> Iterator[ValidationFinding]:
             (as_object(flow), f"{node.place.pointer}/flows/{escape_token(name)}")
             for name, flow in flows.items()
         ]
-    for value, where in holders:
-        for name in _URL_FIELDS & value.keys():
-            url = value[name]
-            if isinstance(url, str) and _NO_URL.search(url):
-                # An empty URL is a relative reference to the document itself.
-                yield make_finding(
-                    "url",
-                    f"{where}/{name}",
-                    f"{url[:80]!r} is not a URL.",
-                    None if url else Severity.WARNING,
-                )
+    return holders

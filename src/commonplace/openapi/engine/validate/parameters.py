@@ -53,38 +53,27 @@ def _check_parameter(context: RuleContext, node: ObjectNode) -> Iterator[Validat
         )
     if location == "header" and isinstance(name, str):
         if not _FIELD_NAME.fullmatch(name):
-            yield make_finding(
-                "parameter-header-name",
-                node.place,
-                f"{name!r} is not an HTTP field name.",
-                context.error_since_3_2,
-            )
+            yield _make_name_finding(context, node, name)
         elif name.lower() in _IGNORED_HEADERS and not context.document.is_v2:
-            yield make_finding(
-                "parameter-header-ignored",
-                node.place,
-                f"A header parameter called {name!r} is ignored.",
-            )
+            message = f"A header parameter called {name!r} is ignored."
+            yield make_finding("parameter-header-ignored", node.place, message)
     if context.document.is_v2:
         if value.get("type") == "file" and location != "formData":
-            yield make_finding(
-                "file-parameter",
-                node.place,
-                f"The file parameter {name!r} must be in formData.",
-            )
+            message = f"The file parameter {name!r} must be in formData."
+            yield make_finding("file-parameter", node.place, message)
         yield from _check_items(context, node)
     else:
         yield from _check_holder(context, node, "parameter")
 
 
+def _make_name_finding(context: RuleContext, node: ObjectNode, name: str) -> ValidationFinding:
+    message = f"{name!r} is not an HTTP field name."
+    return make_finding("parameter-header-name", node.place, message, context.error_since_3_2)
+
+
 def _check_header(context: RuleContext, node: ObjectNode) -> Iterator[ValidationFinding]:
     if not node.scope.component and not _FIELD_NAME.fullmatch(node.name):
-        yield make_finding(
-            "parameter-header-name",
-            node.place,
-            f"{node.name!r} is not an HTTP field name.",
-            context.error_since_3_2,
-        )
+        yield _make_name_finding(context, node, node.name)
     if context.document.is_v2:
         yield from _check_items(context, node)
     elif "$ref" not in node.value:

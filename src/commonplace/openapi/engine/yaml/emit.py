@@ -13,7 +13,8 @@ from commonplace.openapi.number_literals import NumberLiterals
 
 # Scalars that YAML 1.1 or 1.2 would not read as text.
 _AMBIGUOUS = re.compile(
-    r"(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?\.(?:inf|nan)|[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:e[-+]?[0-9]+)?"
+    r"(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?\.(?:inf|nan)"
+    r"|[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:e[-+]?[0-9]+)?"
     r"|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?|\d{4}-\d\d?-\d\d?.*)\Z",
     re.IGNORECASE,
 )

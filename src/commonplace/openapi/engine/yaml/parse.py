@@ -34,7 +34,7 @@ _ODD_KEY = re.compile(
     r"\t]*:(?:\s|$))",
     re.I | re.M,
 )
-# A merge key is the plain scalar `<<`. In quotes it is an ordinary key, so the plain ones are marked
+# A merge key is the plain scalar `<<`. In quotes it is an ordinary key, so plain ones are marked
 # before parsing.
 _MERGE_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=<<[ \t]*(?::(?:\s|$)|\r?\n[ \t]*:\s))")
 _POSITION = re.compile(r"line (\d+), column (\d+)")
@@ -161,12 +161,7 @@ def _convert_values(
     while stack:
         node = stack.pop()
         if type(node) is dict:
-            try:
-                "".join(node)  # the fastest check that all keys are strings
-                odd = sentinel is not None
-            except TypeError:
-                odd = True
-            if odd:
+            if sentinel is not None or not _has_string_keys(node):
                 if not strict and any(
                     type(key) is not str and type(key) is not int for key in node
                 ):
@@ -194,6 +189,14 @@ def _convert_values(
             elif kind is not bool and item is not None:
                 node[key] = _convert_number(item)
     return holder
+
+
+def _has_string_keys(node: JsonObject) -> bool:
+    try:
+        "".join(node)  # the fastest check
+    except TypeError:
+        return False
+    return True
 
 
 def _convert_key(key: object, sentinel: str | None) -> str:

@@ -110,7 +110,7 @@ def _generate_strings(pattern: str) -> Iterator[str]:
         parsed = importlib.import_module("re._parser").parse(pattern)
     except (ImportError, AttributeError, re.error, OverflowError, RecursionError):
         raise _UnsupportedError from None
-    generator = _StringGenerator(random.Random(pattern))  # noqa: S311 - the same strings each time, no secrets
+    generator = _StringGenerator(random.Random(pattern))  # noqa: S311 - not for secrets
     for number in range(SAMPLE_COUNT):
         text = generator.text(parsed)
         yield text

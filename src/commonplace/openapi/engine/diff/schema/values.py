@@ -94,7 +94,7 @@ def find_multiples_rule(
 
 
 def _common_step(multiples: Iterable[float], whole: bool) -> Fraction | None:
-    """Return the smallest positive number that is a multiple of all; None if any number is valid."""
+    """Return the least common multiple of all steps; None if any number is valid."""
     steps = [Fraction(str(value)) for value in multiples if value > 0 and math.isfinite(value)]
     steps += [Fraction(1)] if whole else []
     if not steps:

@@ -77,7 +77,7 @@ class SchemaViews:
         )
 
     def hidden(self, site: SchemaSite, sent: bool) -> bool:
-        """Tell whether a property is absent from what is sent (readOnly) or received (writeOnly)."""
+        """Tell whether a property is absent from requests (readOnly) or responses (writeOnly)."""
         if any(self.hidden(other, sent) for other in site.also):
             return True
         flag = "readOnly" if sent else "writeOnly"
