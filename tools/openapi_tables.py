@@ -20,7 +20,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.chain import LADDER, convert
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
 from commonplace.openapi.engine.validate.report import validate

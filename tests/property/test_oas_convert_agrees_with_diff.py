@@ -19,7 +19,7 @@ from commonplace.openapi.engine.convert.consequences import name_breaking_change
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.model import ApiDocument, Family
 from oas_calls import document, minimal, operation
 

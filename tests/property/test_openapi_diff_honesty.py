@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import BREAKING, Level
 from commonplace.openapi.engine.document.json_schema import to_json_schema
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 SAMPLES = 200

@@ -13,12 +13,12 @@ from commonplace.openapi.engine.convert.document import convert_document
 from commonplace.openapi.engine.diff.collector import summarize_changes
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange, Level
-from commonplace.openapi.engine.document.bundle import bundle
 from commonplace.openapi.engine.document.index import (
     has_external_path_items,
     has_external_refs,
     index_document,
 )
+from commonplace.openapi.engine.document.references.bundle import bundle
 from commonplace.openapi.engine.document.summary import (
     has_external_paths,
     render_document,

@@ -1,1 +1,1 @@
-"""Pure algorithms over loaded documents. No I/O."""
+"""Algorithms over documents. Only `yaml/process.py` does I/O: it parses in a subprocess."""

@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.anchors import replace_anchors
-from commonplace.openapi.engine.document.bundle import bundle
 from commonplace.openapi.engine.document.keywords import NAME_MAPS, is_literal
-from commonplace.openapi.engine.document.renaming import rename_components
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.anchors import replace_anchors
+from commonplace.openapi.engine.document.references.bundle import bundle
+from commonplace.openapi.engine.document.references.renaming import rename_components
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.json_values import clone
 from commonplace.openapi.engine.pointers import escape_token, resolve_pointer

@@ -13,11 +13,15 @@ from pathlib import Path
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
-from commonplace.openapi.engine.document.bundle import BundleResult, bundle, bundle_document
 from commonplace.openapi.engine.document.index import has_external_refs
-from commonplace.openapi.engine.document.inliner import Inliner
 from commonplace.openapi.engine.document.load import load, parse_text
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.bundle import (
+    BundleResult,
+    bundle,
+    bundle_document,
+)
+from commonplace.openapi.engine.document.references.inliner import Inliner
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.errors import (
     PATH_NOT_ALLOWED,
     SPEC_INPUT,

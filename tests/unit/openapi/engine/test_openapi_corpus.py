@@ -16,7 +16,7 @@ import pytest
 from commonplace.openapi.engine.convert.chain import LADDER, convert
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.document.load import load, parse_text
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.fix import FixOptions, fix
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.engine.yaml.emit import to_json

@@ -10,7 +10,7 @@ from commonplace.openapi.engine.convert.chain import LADDER, Conversion
 from commonplace.openapi.engine.convert.issues import ConversionIssue
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import BREAKING
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
 
 _SOURCE_OF = tuple(

@@ -7,7 +7,7 @@ from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger.schema_up import split_types
-from commonplace.openapi.engine.document.anchors import replace_anchors
+from commonplace.openapi.engine.document.references.anchors import replace_anchors
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
 from commonplace.openapi.engine.require import require_object
 from commonplace.openapi.model import Family

@@ -16,7 +16,7 @@ from commonplace.openapi.engine.diff.model import (
 )
 from commonplace.openapi.engine.diff.schema.model import SchemaSite
 from commonplace.openapi.engine.diff.schema.views import SchemaViews
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.document.summary import list_servers
 from commonplace.openapi.engine.pointers import decode_pointer, escape_token
 from commonplace.openapi.model import ApiDocument, Family

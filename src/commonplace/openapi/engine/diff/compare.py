@@ -14,7 +14,7 @@ from commonplace.openapi.engine.diff.schema.model import SchemaSite
 from commonplace.openapi.engine.diff.schema.values import canonical
 from commonplace.openapi.engine.diff.security import SecurityDiff
 from commonplace.openapi.engine.diff.unchanged import UnchangedParts
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.model import ApiDocument

@@ -1,1 +1,1 @@
-"""Loaded documents: reading, indexing, resolving references, rewriting and summaries."""
+"""Loaded documents: parsing, index, lines, summaries, and a table of their shape."""

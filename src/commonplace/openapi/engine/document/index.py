@@ -26,7 +26,7 @@ from commonplace.openapi.engine.document.nodes import (
     SchemaNode,
     place_at,
 )
-from commonplace.openapi.engine.document.resolver import follow_local_references
+from commonplace.openapi.engine.document.references.resolver import follow_local_references
 from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.model import ApiDocument, Family
 

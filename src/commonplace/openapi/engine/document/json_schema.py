@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.keywords import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES
 from commonplace.openapi.engine.document.nullable import has_nullable_part
-from commonplace.openapi.engine.document.resolver import follow_local_references
+from commonplace.openapi.engine.document.references.resolver import follow_local_references
 from commonplace.openapi.model import ApiDocument
 
 ROOT_URI = "oas:document"

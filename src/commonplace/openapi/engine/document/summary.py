@@ -9,9 +9,9 @@ import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.inliner import Inliner
 from commonplace.openapi.engine.document.keywords import NAME_MAPS
-from commonplace.openapi.engine.document.resolver import follow_local_references
+from commonplace.openapi.engine.document.references.inliner import Inliner
+from commonplace.openapi.engine.document.references.resolver import follow_local_references
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import ApiDocument, Family, Format

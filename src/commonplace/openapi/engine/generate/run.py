@@ -10,7 +10,7 @@ from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.swagger.up import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
-from commonplace.openapi.engine.document.anchors import replace_anchors
+from commonplace.openapi.engine.document.references.anchors import replace_anchors
 from commonplace.openapi.engine.generate.model import Notice
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.model import Family

@@ -9,7 +9,7 @@ from typing import Literal
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.renaming import (
+from commonplace.openapi.engine.document.references.renaming import (
     Renames,
     add_discriminator_mappings,
     find_subtypes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.renaming import (
+from commonplace.openapi.engine.document.references.renaming import (
     find_subtypes,
     parse_component_reference,
     rename_components,

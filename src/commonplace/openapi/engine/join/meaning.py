@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.renaming import find_subtypes, parse_component_reference
+from commonplace.openapi.engine.document.references.renaming import (
+    find_subtypes,
+    parse_component_reference,
+)
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import SHAPE
 from commonplace.openapi.engine.join.operations import Place, operation_ids

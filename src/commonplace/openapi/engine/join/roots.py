@@ -6,7 +6,7 @@ These are security, servers, media types and addresses.
 from __future__ import annotations
 
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
-from commonplace.openapi.engine.document.renaming import rename_components
+from commonplace.openapi.engine.document.references.renaming import rename_components
 from commonplace.openapi.engine.join.operations import OperationRewriter
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.model import METHODS

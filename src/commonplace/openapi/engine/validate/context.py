@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import ObjectNode
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.validate.rules import Severity
 from commonplace.openapi.model import ApiDocument, Family
 

@@ -21,7 +21,7 @@ from commonplace.openapi.engine.document.json_schema import (
     to_json_schema,
 )
 from commonplace.openapi.engine.document.nodes import NodePlace, ObjectNode, SchemaNode
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.rules import ValidationFinding

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from commonplace.openapi.engine.document.bundle import BundleResult
 from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.bundle import BundleResult
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.report import (

@@ -14,7 +14,7 @@ from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.lines import find_lines
 from commonplace.openapi.engine.document.load import find_duplicate_keys
 from commonplace.openapi.engine.document.patterns import match_glob
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from commonplace.openapi.engine.validate.context import RuleContext
 from commonplace.openapi.engine.validate.examples import check_examples

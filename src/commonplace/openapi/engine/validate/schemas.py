@@ -10,7 +10,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import RefNode, SchemaNode
-from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver, Target
 from commonplace.openapi.engine.pointers import MISSING, decode_pointer, escape_token
 from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.rules import ValidationFinding

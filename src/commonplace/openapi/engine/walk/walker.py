@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.index import DocumentIndex
-from commonplace.openapi.engine.document.inliner import Inliner
 from commonplace.openapi.engine.document.nodes import ObjectNode
 from commonplace.openapi.engine.document.patterns import extension_filter, match_path
+from commonplace.openapi.engine.document.references.inliner import Inliner
 from commonplace.openapi.engine.walk.order import in_order
 from commonplace.openapi.engine.walk.query import (
     ANSWER_LIMIT_BYTES,

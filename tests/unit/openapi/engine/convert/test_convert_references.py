@@ -12,7 +12,7 @@ import pytest
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
 from commonplace.openapi.engine.document.keywords import collect_references
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.engine.yaml.emit import to_json

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 CAT: dict[str, Any] = {

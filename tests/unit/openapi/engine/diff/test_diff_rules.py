@@ -13,7 +13,7 @@ import pytest
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.diff.rules import CHANGE_RULES, ApiChange, Level
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 Pair = tuple[dict[str, Any], dict[str, Any]]

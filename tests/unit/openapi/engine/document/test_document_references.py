@@ -12,12 +12,12 @@ import yaml
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.document.inliner import Inliner
 from commonplace.openapi.engine.document.lines import find_lines
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.document.nodes import ROOT, NodePlace
 from commonplace.openapi.engine.document.patterns import match_glob, match_path
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.inliner import Inliner
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from oas_calls import document, minimal
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.document.references.bundle import bundle
 from commonplace.openapi.engine.join.documents import JoinedDocument, JoinPart, Strategy, join
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.model import Family, Spec

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.openapi.engine.document.index import index_document
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.validate.examples import check_examples
 from commonplace.openapi.engine.validate.report import ValidationReport, validate
 from commonplace.openapi.engine.validate.rules import RULES, Severity

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.validate.report import validate
 from oas_calls import document, minimal, operation
 

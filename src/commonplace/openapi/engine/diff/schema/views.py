@@ -26,7 +26,7 @@ from commonplace.openapi.engine.diff.schema.values import (
     type_name,
 )
 from commonplace.openapi.engine.document.nullable import has_nullable_part
-from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.pointers import decode_pointer, escape_token
 from commonplace.openapi.errors import SPEC_TOO_LARGE
 from commonplace.openapi.model import ApiDocument

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.keywords import NAME_MAPS, collect_references, is_literal
-from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver, Target
 from commonplace.openapi.errors import SPEC_TOO_DEEP
 
 

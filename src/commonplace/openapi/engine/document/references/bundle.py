@@ -9,7 +9,7 @@ from urllib.parse import urldefrag
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.document.references.resolver import ReferenceResolver, Target
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.errors import UNRESOLVED_REF

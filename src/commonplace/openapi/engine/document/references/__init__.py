@@ -1,0 +1,1 @@
+"""References of a document: resolving, inlining, bundling and renaming."""
