@@ -20,7 +20,7 @@ from test_storage_faults import becomes_ready
 
 from commonplace.kernel.auth import Scope
 from commonplace.storage.credentials.keys import KeyStore
-from commonplace.telemetry.query import Filter, query
+from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.verify import verify
 
 STATELESS = {
@@ -212,7 +212,7 @@ def test_a_refusal_over_http_is_in_the_audit_with_its_key(
 ) -> None:
     server, tokens, data = keyed
     over_mcp(server, "audit_verify", tokens["read"])
-    refused = query(data / "audit", Filter(code="SCOPE_REQUIRED", tenant="team-read"))
+    refused = query_audit(data / "audit", AuditFilter(code="SCOPE_REQUIRED", tenant="team-read"))
     assert refused
     assert refused[0]["label"] == "read"
     assert verify(data / "audit").ok
@@ -328,7 +328,7 @@ def test_a_flood_of_wrong_keys_is_slowed_and_leaves_a_bounded_audit(tmp_path: Pa
             status, headers, _ = ask(server, "health_check", None)
             assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="commonplace"')
             assert "www-authenticate" in ask(server, "health_check", "wrong")[1]
-        assert len(query(tmp_path / "audit", Filter(code="UNAUTHENTICATED"))) <= 12
+        assert len(query_audit(tmp_path / "audit", AuditFilter(code="UNAUTHENTICATED"))) <= 12
 
 
 def test_a_key_over_its_rate_is_told_when_to_retry(tmp_path: Path) -> None:

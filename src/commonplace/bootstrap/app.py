@@ -26,7 +26,7 @@ from commonplace.edge.product import Product, tool_message_bytes
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.settings import Settings
-from commonplace.telemetry.logs import configure as configure_logs
+from commonplace.telemetry.logs import configure_logging
 from commonplace.telemetry.observer import EdgeObserver
 
 log = logging.getLogger("commonplace.bootstrap")
@@ -109,7 +109,7 @@ def build(
     loopback.
     """
     environ = os.environ if environ is None else environ
-    configure_logs(settings.log)
+    configure_logging(settings.log)
     services = Services(settings, local=local, local_user_writes=local_user_writes)
     services.metrics.probes.append(lambda: services.files.figures())
     services.metrics.probes.append(lambda: team_gauges(services))

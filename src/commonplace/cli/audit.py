@@ -9,8 +9,8 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.storage.disk.access import require_folder
-from commonplace.telemetry.query import MAX_RECORDS, Filter
-from commonplace.telemetry.query import query as query_records
+from commonplace.telemetry.query import MAX_RECORDS, AuditFilter
+from commonplace.telemetry.query import query_audit as query_records
 from commonplace.telemetry.verify import verify as verify_chains
 
 app = typer.Typer(help="Read and verify the audit trail.", no_args_is_help=True)
@@ -72,7 +72,7 @@ def query(
       commonplace audit query --outcome refused
       commonplace audit query --tool file_write --since 2026-01-31 --json
     """
-    wanted = Filter(tenant, tool, outcome, code, trace_id, since, until, limit)
+    wanted = AuditFilter(tenant, tool, outcome, code, trace_id, since, until, limit)
     records = query_records(session().config().settings.audit_directory, wanted)
     if as_json:
         print_json({"records": records, "returned": len(records)})

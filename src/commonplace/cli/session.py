@@ -126,7 +126,7 @@ class CommandSession:
         No switch forbids it, but it fails if the audit trail cannot be written.
         """
         from commonplace.kernel.auth import local_user
-        from commonplace.telemetry.recent import Finished
+        from commonplace.telemetry.recent import FinishedCall
 
         audit = self.app().services.audit
         if audit is None:
@@ -144,7 +144,7 @@ class CommandSession:
             outcome, took = "failed" if code else "ok", time.time() - began
             trace = secrets.token_hex(8)
             audit.append(
-                Finished(
+                FinishedCall(
                     began,
                     name,
                     name,

@@ -16,8 +16,8 @@ from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import CALLS
 from commonplace.telemetry.metrics import Metrics
-from commonplace.telemetry.recent import Finished
-from commonplace.telemetry.redaction import redact, thoroughly_scrubbed
+from commonplace.telemetry.recent import FinishedCall
+from commonplace.telemetry.redaction import redact, scrub_thoroughly
 from commonplace.telemetry.trace import Tracer
 
 log = logging.getLogger(CALLS)
@@ -63,7 +63,7 @@ class CallRecorder:
         code = error.code.name if error is not None else "REJECTED" if outcome.rejected else None
         self._metrics.record(_method(tool), call.auth.tenant, outcome.duration_seconds, code)
         refused = error is not None and error.code.kind in REFUSALS
-        kept: Finished | None = None
+        kept: FinishedCall | None = None
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
                 kept = self._finished(tool, call, outcome, code, refused)
@@ -111,13 +111,13 @@ class CallRecorder:
 
     def _finished(
         self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool
-    ) -> Finished:
+    ) -> FinishedCall:
         auth = call.auth
         arguments = (
             redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
         )
         if call.mutates or refused:  # goes into the chain
-            arguments = thoroughly_scrubbed(arguments)
+            arguments = scrub_thoroughly(arguments)
         ended = (
             "ok"
             if code is None
@@ -127,7 +127,7 @@ class CallRecorder:
             if outcome.rejected
             else "failed"
         )
-        return Finished(
+        return FinishedCall(
             time.time(),
             tool.name,
             call.name[:128],

@@ -9,8 +9,8 @@ from typing import Literal
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.json_types import Json
-from commonplace.telemetry.metrics import Figures
-from commonplace.telemetry.timeline import Moment
+from commonplace.telemetry.metrics import ToolFigures
+from commonplace.telemetry.timeline import TimelineSlot
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class CallFigures:
     at: datetime
     scope: Literal["server", "tenant"]
     uptime_seconds: float
-    methods: tuple[Figures, ...]
+    methods: tuple[ToolFigures, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ServerOverview:
     uptime_seconds: float
     read_only: bool
     caller: AuthContext
-    timeline: tuple[Moment, ...]
+    timeline: tuple[TimelineSlot, ...]
     process: ProcessOverview | None = None
 
 

@@ -22,9 +22,9 @@ from commonplace.server.model import (
 )
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
-from commonplace.telemetry.query import Filter, query
+from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.timeline import memory_bytes
-from commonplace.telemetry.verify import Verdict, verify
+from commonplace.telemetry.verify import ChainVerdict, verify
 
 
 class ServerService:
@@ -81,7 +81,7 @@ class ServerService:
     def overview(self, caller: AuthContext) -> ServerOverview:
         """Return the last hour of the caller's tenant; of the process for an administrator."""
         everyone = caller.has(Scope.ADMIN)
-        timeline = self._metrics.timeline.moments(None if everyone else caller.tenant)
+        timeline = self._metrics.timeline.slots(None if everyone else caller.tenant)
         return ServerOverview(
             self._version,
             self._uptime_seconds(),
@@ -91,14 +91,14 @@ class ServerService:
             self._process() if everyone else None,
         )
 
-    def audit_records(self, wanted: Filter, with_reads: bool) -> AuditPage:
+    def audit_records(self, wanted: AuditFilter, with_reads: bool) -> AuditPage:
         """Return records that match, with the latest reads of this process where asked."""
-        records: list[Mapping[str, Json]] = list(query(self._audit_directory, wanted))
+        records: list[Mapping[str, Json]] = list(query_audit(self._audit_directory, wanted))
         if with_reads and self._audit is not None:
             records += [
                 {**read, "chain": None}
                 for read in self._audit.reads.records()
-                if wanted.admits(read)
+                if wanted.matches(read)
             ]
             records = sorted(
                 records,
@@ -107,7 +107,7 @@ class ServerService:
             )[: wanted.limit]
         return AuditPage(tuple(records), wanted.limit)
 
-    def verify_audit(self) -> Verdict:
+    def verify_audit(self) -> ChainVerdict:
         """Check every audit chain."""
         return verify(self._audit_directory)
 

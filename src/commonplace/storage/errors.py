@@ -61,7 +61,7 @@ def disk_full() -> CommonplaceError:
     )
 
 
-def damaged(reason: str) -> CommonplaceError:
+def database_damaged(reason: str) -> CommonplaceError:
     """Return the error of a database that SQLite finds malformed."""
     return CommonplaceError(
         STORAGE_DAMAGED,
@@ -71,7 +71,7 @@ def damaged(reason: str) -> CommonplaceError:
     )
 
 
-def damaged_document(name: str) -> CommonplaceError:
+def document_damaged(name: str) -> CommonplaceError:
     """Return the error of a stored JSON document that cannot be parsed."""
     return CommonplaceError(
         STORAGE_DAMAGED,
@@ -81,7 +81,7 @@ def damaged_document(name: str) -> CommonplaceError:
     )
 
 
-def replaced(what: str) -> CommonplaceError:
+def storage_replaced(what: str) -> CommonplaceError:
     """Return the error of a change to a file that was removed or replaced."""
     return CommonplaceError(
         STORAGE_REPLACED,

@@ -1,8 +1,6 @@
-"""The form of an audit chain: one JSON object a line, each carrying the hash of the one before
-and its own.
+"""The format of an audit chain: one JSON object per line, with its hash and the previous one.
 
-A record's hash covers its bytes as written, so that any change of any byte is found without
-parsing.
+The hash of a record covers its bytes as written, so any changed byte is found without parsing.
 """
 
 from __future__ import annotations
@@ -11,9 +9,10 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
+
+from commonplace.kernel.json_types import JsonObject
 
 GENESIS = "0" * 64
 _TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"}\Z')
@@ -24,16 +23,18 @@ CHAIN_NAME = re.compile(r"[0-9A-Za-z-]{1,80}")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How many records a chain has, and the hash of its last."""
+    """The number of records of a chain, and the hash of the last one."""
 
     count: int
     hash: str
 
     def encode(self) -> bytes:
+        """Return the content of a head file."""
         return f"{self.count:020d} {self.hash}\n".encode()
 
     @classmethod
     def read(cls, path: Path) -> Head | None:
+        """Read a head file; None if it is missing or damaged."""
         try:
             found = _HEAD.match(path.read_text("ascii"))
         except (OSError, UnicodeDecodeError):
@@ -44,15 +45,15 @@ class Head:
 EMPTY = Head(0, GENESIS)
 
 
-def seal(record: dict[str, Any], head: Head) -> tuple[bytes, Head]:
-    """The line that continues a chain, and the chain's new head."""
+def seal(record: JsonObject, head: Head) -> tuple[bytes, Head]:
+    """Return the next line of a chain, and the new head."""
     body = orjson.dumps({"seq": head.count, "prev": head.hash, **record}, default=str)
     digest = hashlib.sha256(body).hexdigest()
     return body[:-1] + b',"hash":"' + digest.encode() + b'"}\n', Head(head.count + 1, digest)
 
 
-def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
-    """The record of a line and the head after it. Raises ValueError saying what is wrong."""
+def unseal(line: bytes, head: Head) -> tuple[JsonObject, Head]:
+    """Return the record of a line and the head after it. Raises ValueError with the problem."""
     tail = _TAIL.search(line)
     if tail is None:
         raise ValueError("the line has no hash: it was cut or changed")
@@ -66,8 +67,8 @@ def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
         raise ValueError("the line is not JSON") from None
     if not isinstance(record, dict) or record.get("seq") != head.count:
         raise ValueError(
-            f"record {record.get('seq') if isinstance(record, dict) else '?'} stands where "
-            f"{head.count} belongs"
+            f"found record {record.get('seq') if isinstance(record, dict) else '?'} instead of "
+            f"{head.count}"
         )
     if record.get("prev") != head.hash:
         raise ValueError("the record does not follow the one before it")
@@ -75,14 +76,15 @@ def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
 
 
 def register_path(directory: Path) -> Path:
-    """Where the names of all chains stand: beside the folder, so that an emptied or missing
-    folder is noticed.
+    """Return the file that lists all chains.
+
+    It is beside the folder, so that an emptied or missing folder is noticed.
     """
     return directory.with_name(f"{directory.name}.register")
 
 
 def registered_names(directory: Path) -> list[str]:
-    """The chains that were ever begun here, oldest first, without repetition."""
+    """Return the names of all chains ever begun here, oldest first."""
     try:
         lines = dict.fromkeys(register_path(directory).read_text("ascii", "replace").splitlines())
     except OSError:
@@ -96,13 +98,15 @@ def registered_names(directory: Path) -> list[str]:
 
 
 def register_line(name: str) -> str:
-    """A line of the register. Its check value tells it from one that a full disk cut short."""
+    """Return a line of the register. Its checksum detects a line that a full disk truncated."""
     return f"\n{name} {hashlib.sha256(name.encode()).hexdigest()[:16]}\n"
 
 
 def chains_folder(directory: Path) -> Path:
+    """Return the folder of the chains."""
     return directory / "chains"
 
 
 def heads_folder(directory: Path) -> Path:
+    """Return the folder of the heads, which are kept apart from the chains."""
     return directory / "heads"

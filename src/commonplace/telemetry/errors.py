@@ -1,4 +1,4 @@
-"""Codes of the evidence: audit and its chains."""
+"""Error codes of telemetry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from commonplace.kernel.errors import Code, Kind
 AUDIT_UNAVAILABLE = Code(
     "AUDIT_UNAVAILABLE",
     Kind.UNAVAILABLE,
-    "The audit trail cannot be written, so changes are refused until it can; reads go on.",
+    "The audit trail cannot be written, so changes are refused until it can be; reads continue.",
 )
 
 CODES: tuple[Code, ...] = (AUDIT_UNAVAILABLE,)

@@ -1,17 +1,15 @@
-"""Where log lines go: warnings to stderr, more of them when asked, and structured lines to a
-rotated file.
-"""
+"""Logging: warnings or more to stderr, and structured lines to a rotated file."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.hidden_characters import reveal
+from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.paths import expand_home
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.redaction import scrub
@@ -22,15 +20,15 @@ CALLS = "commonplace.calls"
 DIAGNOSTICS = "commonplace.diagnostics"
 
 
-class JsonLines(logging.Handler):
-    """One JSON object a line."""
+class JsonLinesHandler(logging.Handler):
+    """A handler that writes one JSON object per line."""
 
     def __init__(self, target: RotatedFile) -> None:
         super().__init__()
         self._target = target
 
     def emit(self, record: logging.LogRecord) -> None:
-        line: dict[str, Any] = {
+        line: JsonObject = {
             "ts": iso(utc_now()),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -49,54 +47,52 @@ class JsonLines(logging.Handler):
         super().close()
 
 
-class Scrubbed(logging.Formatter):
-    """Lines for people: without secrets, and with hidden characters shown, since names in them
-    may come from anybody.
-    """
+class ScrubbingFormatter(logging.Formatter):
+    """A formatter that masks secrets and shows hidden characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         return reveal(scrub(super().format(record)))
 
 
-def log_file(settings: LogSettings) -> RotatedFile | None:
-    """The file that lines are to go to, where one is named."""
+def open_log_file(settings: LogSettings) -> RotatedFile | None:
+    """Return the log file of the settings, or None."""
     return RotatedFile(expand_home(settings.file), settings.rotate_bytes) if settings.file else None
 
 
-def configure(settings: LogSettings) -> None:
-    """Set up the product's loggers. Called once by bootstrap; a second call replaces the first."""
+def configure_logging(settings: LogSettings) -> None:
+    """Set up the loggers of the product. A second call replaces the first."""
     root = logging.getLogger(ROOT)
     for handler in tuple(root.handlers):
         root.removeHandler(handler)
         handler.close()
     root.propagate = False
-    told = settings.verbose or settings.mutations_only
+    informs = settings.verbose or settings.mutations_only
     stderr = logging.StreamHandler(sys.stderr)
-    stderr.setFormatter(Scrubbed("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    stderr.setFormatter(ScrubbingFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     stderr.setLevel(
         logging.DEBUG
         if settings.verbose or settings.diagnostics
         else logging.INFO
-        if told
+        if informs
         else logging.WARNING
     )
     root.addHandler(stderr)
     lowest = stderr.level
-    target = log_file(settings)
+    target = open_log_file(settings)
     if target is not None:
-        lines = JsonLines(target)
+        lines = JsonLinesHandler(target)
         lines.setLevel(logging.DEBUG if settings.verbose else logging.INFO)
         root.addHandler(lines)
         lowest = min(lowest, lines.level)
     root.setLevel(lowest)
-    refused = target.problem() if target is not None else None
-    if target is not None and refused is not None:
+    problem = target.problem() if target is not None else None
+    if target is not None and problem is not None:
         root.warning(
-            "nothing is logged to %s: %s; check MCP_LOG_FILE",
+            "cannot log to %s: %s; check MCP_LOG_FILE",
             target.path,
-            refused.strerror or refused,
+            problem.strerror or problem,
         )
-    logging.getLogger(CALLS).setLevel(logging.INFO if settings.file or told else logging.WARNING)
+    logging.getLogger(CALLS).setLevel(logging.INFO if settings.file or informs else logging.WARNING)
     logging.getLogger(DIAGNOSTICS).setLevel(
         logging.DEBUG if settings.diagnostics else logging.CRITICAL
     )

@@ -1,5 +1,6 @@
-"""Counts and latencies per tool and tenant since the process started, in constant memory per
-pair.
+"""Counts and latencies per tool and tenant since the process started.
+
+Each pair of tool and tenant takes constant memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OTHER_TENANTS = "(others)"
 
 
 class Series:
-    """One tool for one tenant."""
+    """The calls of one tool by one tenant."""
 
     __slots__ = ("buckets", "codes", "count", "maximum", "total")
 
@@ -29,6 +30,7 @@ class Series:
         self.buckets = [0] * BUCKETS
 
     def add(self, seconds: float, code: str | None) -> None:
+        """Count a call."""
         self.count += 1
         self.total += seconds
         if seconds > self.maximum:
@@ -41,10 +43,8 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What is told of a tool: rounded milliseconds, and the exact sum in seconds, which never
-    goes back.
-    """
+class ToolFigures:
+    """The figures of a tool: rounded milliseconds, and the exact sum in seconds for counters."""
 
     tool: str
     count: int
@@ -59,20 +59,20 @@ class Figures:
 
 
 class Metrics:
-    """Filled by the pipeline's recorder, read by health, metrics_snapshot, /metrics and the
-    console.
+    """The metrics of this process: written by the recorder of calls, read by health checks,
+    metrics_snapshot, /metrics and the console.
     """
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}
         self._tenants: set[str] = set()
         self.counters: dict[str, int] = {}
-        self.probes: list[
-            Callable[[], Awaitable[Mapping[str, float]]]
-        ] = []  # figures that are asked for when somebody looks
+        # Gauges that are measured only when the metrics are read.
+        self.probes: list[Callable[[], Awaitable[Mapping[str, float]]]] = []
         self.timeline = Timeline()
 
     def record(self, tool: str, tenant: str, seconds: float, code: str | None = None) -> None:
+        """Record a finished call; `code` is the error code of a failed one."""
         series = self._series.get((tool, tenant))
         if series is None:
             series = self._open(tool, tenant)
@@ -80,25 +80,26 @@ class Metrics:
         self.timeline.record(tenant, seconds, code is not None)
 
     def count(self, name: str, by: int = 1) -> None:
-        """A counter without a tool: malformed lines, refused logins."""
+        """Raise a counter that belongs to no tool: malformed lines, refused logins."""
         self.counters[name] = self.counters.get(name, 0) + by
 
-    def figures(self, tenant: str | None = None) -> list[Figures]:
-        """Per tool in the order of names; of one tenant, or of all together."""
+    def figures(self, tenant: str | None = None) -> list[ToolFigures]:
+        """Return figures by tool, sorted by name; of one tenant, or of all."""
         by_tool: dict[str, list[Series]] = {}
         for (tool, owner), series in list(self._series.items()):
             if tenant is None or owner == tenant:
                 by_tool.setdefault(tool, []).append(series)
         return [_figures(tool, by_tool[tool]) for tool in sorted(by_tool)]
 
-    def by_tenant(self) -> list[tuple[str, Figures]]:
+    def by_tenant(self) -> list[tuple[str, ToolFigures]]:
+        """Return figures by tenant and tool."""
         return [
             (tenant, _figures(tool, (series,)))
             for (tool, tenant), series in sorted(self._series.items(), key=lambda item: item[0])
         ]
 
-    def totals(self, tenant: str | None = None) -> Figures:
-        """All tools together."""
+    def totals(self, tenant: str | None = None) -> ToolFigures:
+        """Return the figures of all tools together."""
         return _figures(
             "",
             [
@@ -116,18 +117,18 @@ class Metrics:
         return self._series.setdefault((tool, tenant), Series())
 
 
-def _figures(tool: str, series: Iterable[Series]) -> Figures:
+def _figures(tool: str, series: Iterable[Series]) -> ToolFigures:
     merged = Series()
-    for one in series:
-        merged.count += one.count
-        merged.total += one.total
-        merged.maximum = max(merged.maximum, one.maximum)
-        merged.buckets = [a + b for a, b in zip(merged.buckets, one.buckets, strict=True)]
-        for code, count in one.codes.items():
+    for part in series:
+        merged.count += part.count
+        merged.total += part.total
+        merged.maximum = max(merged.maximum, part.maximum)
+        merged.buckets = [a + b for a, b in zip(merged.buckets, part.buckets, strict=True)]
+        for code, count in part.codes.items():
             merged.codes[code] = merged.codes.get(code, 0) + count
     p50, p95, p99 = (_quantile(merged, share) for share in (0.50, 0.95, 0.99))
     average = merged.total / merged.count if merged.count else 0.0
-    return Figures(
+    return ToolFigures(
         tool=tool,
         count=merged.count,
         errors=sum(merged.codes.values()),
@@ -150,67 +151,3 @@ def _quantile(series: Series, share: float) -> float:
             microseconds: float = 2 ** ((slot + 0.5) / BUCKETS_PER_DOUBLING)
             return round(min(microseconds / 1e3, series.maximum * 1e3), 3)
     return 0.0
-
-
-def prometheus(
-    metrics: Metrics, version: str, uptime_seconds: float, gauges: Mapping[str, float] | None = None
-) -> str:
-    """The text exposition format, version 0.0.4. `gauges`: what the probes answered."""
-    lines = [
-        "# HELP commonplace_info Version of the server.",
-        "# TYPE commonplace_info gauge",
-        f'commonplace_info{{version="{_label(version)}"}} 1',
-        "# HELP commonplace_uptime_seconds Seconds since the process started.",
-        "# TYPE commonplace_uptime_seconds gauge",
-        f"commonplace_uptime_seconds {uptime_seconds:.3f}",
-        "# HELP commonplace_calls_total Finished calls by tool and tenant.",
-        "# TYPE commonplace_calls_total counter",
-    ]
-    rows = metrics.by_tenant()
-    lines += [
-        f"commonplace_calls_total{_labels(figures.tool, tenant)} {figures.count}"
-        for tenant, figures in rows
-    ]
-    lines += [
-        "# HELP commonplace_call_errors_total Failed calls by tool, tenant and code.",
-        "# TYPE commonplace_call_errors_total counter",
-    ]
-    for tenant, figures in rows:
-        for code, count in sorted(figures.codes.items()):
-            lines.append(
-                f'commonplace_call_errors_total{_labels(figures.tool, tenant)[:-1]},code="{_label(code)}"}} '
-                f"{count}"
-            )
-    lines += [
-        "# HELP commonplace_call_seconds Latency of calls.",
-        "# TYPE commonplace_call_seconds summary",
-    ]
-    for tenant, figures in rows:
-        opened = _labels(figures.tool, tenant)[:-1]
-        for share, value in (
-            ("0.5", figures.p50_ms),
-            ("0.95", figures.p95_ms),
-            ("0.99", figures.p99_ms),
-        ):
-            lines.append(f'commonplace_call_seconds{opened},quantile="{share}"}} {value / 1e3:.6f}')
-        lines.append(f"commonplace_call_seconds_sum{opened}}} {figures.total_seconds:.6f}")
-        lines.append(f"commonplace_call_seconds_count{opened}}} {figures.count}")
-    lines += [
-        "# HELP commonplace_events_total Events that belong to no tool.",
-        "# TYPE commonplace_events_total counter",
-    ]
-    lines += [
-        f'commonplace_events_total{{event="{_label(name)}"}} {count}'
-        for name, count in sorted(metrics.counters.items())
-    ]
-    for name, value in sorted((gauges or {}).items()):
-        lines += [f"# TYPE commonplace_{name} gauge", f"commonplace_{name} {value:g}"]
-    return "\n".join(lines) + "\n"
-
-
-def _labels(tool: str, tenant: str) -> str:
-    return f'{{tool="{_label(tool)}",tenant="{_label(tenant)}"}}'
-
-
-def _label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,13 +1,11 @@
-"""What the edge reports besides calls: counters always, trace and log lines where a variable
-asks for them.
-"""
+"""Events of the edge other than calls: counters, and trace and log lines if enabled."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.telemetry.logs import DIAGNOSTICS
 from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.redaction import scrub
@@ -17,13 +15,16 @@ log = logging.getLogger(DIAGNOSTICS)
 
 
 class EdgeObserver:
+    """Where the edge reports its events."""
+
     def __init__(self, tracer: Tracer, metrics: Metrics) -> None:
         self._tracer = tracer
         self._metrics = metrics
-        self._diagnoses = log.isEnabledFor(logging.DEBUG)
-        self.watches_frames = self._diagnoses or tracer.wants("init:frame")
+        self._diagnostics = log.isEnabledFor(logging.DEBUG)
+        self.watches_frames = self._diagnostics or tracer.wants("init:frame")
 
-    def event(self, label: str, data: Mapping[str, Any]) -> None:
+    def event(self, label: str, data: Mapping[str, Json]) -> None:
+        """Report an event, for traces and diagnostics."""
         self._tracer.emit(
             label,
             {
@@ -31,8 +32,9 @@ class EdgeObserver:
                 for name, value in data.items()
             },
         )
-        if self._diagnoses:
+        if self._diagnostics:
             log.debug("%s %s", label, " ".join(f"{name}={value}" for name, value in data.items()))
 
     def count(self, name: str) -> None:
+        """Raise a counter."""
         self._metrics.count(name)

@@ -1,4 +1,4 @@
-"""Reading the audit trail: newest first, filtered, bounded."""
+"""Query the audit trail: newest records first, filtered, bounded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.telemetry.chain import chains_folder
 
 MAX_RECORDS = 1000
@@ -20,10 +20,10 @@ OUTCOMES = ("ok", "refused", "rejected", "failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """What is asked for; None asks nothing.
+class AuditFilter:
+    """Conditions on audit records; None means any.
 
-    Times are ISO 8601, in UTC where they say nothing else; what is none is refused.
+    Times are ISO 8601, in UTC without an offset. Raises INVALID_ARGUMENT for other texts.
     """
 
     tenant: str | None = None
@@ -37,13 +37,14 @@ class Filter:
 
     def __post_init__(self) -> None:
         if self.outcome is not None and self.outcome not in OUTCOMES:
-            raise _no("outcome", self.outcome, f"Outcomes are {', '.join(OUTCOMES)}.")
+            raise _invalid("outcome", self.outcome, f"Outcomes are {', '.join(OUTCOMES)}.")
         for field in ("since", "until"):
             given = getattr(self, field)
             if given is not None:
-                object.__setattr__(self, field, _as_recorded(field, given))
+                object.__setattr__(self, field, _normalize_time(field, given))
 
-    def admits(self, record: dict[str, Any]) -> bool:
+    def matches(self, record: JsonObject) -> bool:
+        """Tell whether a record fulfils all conditions."""
         when = str(record.get("ts", ""))
         return (
             record.get("type") == "call"
@@ -57,11 +58,10 @@ class Filter:
         )
 
 
-def _as_recorded(field: str, given: str) -> str:
-    """A time in the form of the records, so that comparing texts compares instants.
+def _normalize_time(field: str, given: str) -> str:
+    """Return a time in the form of the records, so that texts can be compared.
 
-    Records have milliseconds: anything finer is rounded up, which leaves the same records on each
-    side.
+    Records have milliseconds: rounding finer times up leaves the same records on each side.
     """
     try:
         moment = datetime.fromisoformat(given)
@@ -70,10 +70,10 @@ def _as_recorded(field: str, given: str) -> str:
         )
         return iso(moment + timedelta(microseconds=-moment.microsecond % 1000))
     except (ValueError, OverflowError):
-        raise _no(field, given, "Write it like 2026-01-31 or 2026-01-31T10:00:00Z.") from None
+        raise _invalid(field, given, "Write it like 2026-01-31 or 2026-01-31T10:00:00Z.") from None
 
 
-def _no(field: str, given: str, hint: str) -> CommonplaceError:
+def _invalid(field: str, given: str, hint: str) -> CommonplaceError:
     what = "an outcome" if field == "outcome" else "a time"
     return CommonplaceError(
         INVALID_ARGUMENT,
@@ -83,13 +83,13 @@ def _no(field: str, given: str, hint: str) -> CommonplaceError:
     )
 
 
-def query(directory: Path, wanted: Filter) -> list[dict[str, Any]]:
-    """The newest records that match.
+def query_audit(directory: Path, wanted: AuditFilter) -> list[JsonObject]:
+    """Return the newest matching records.
 
-    Reads the chains newest first and stops where older ones cannot matter.
+    Reads the chains newest first and stops when older ones cannot contribute.
     """
     limit = min(wanted.limit, MAX_RECORDS)
-    best: list[dict[str, Any]] = []
+    best: list[JsonObject] = []
     for path, last_change in _newest_first(directory):
         oldest_kept = best[-1]["ts"] if len(best) >= limit else wanted.since
         if oldest_kept is not None and last_change < oldest_kept:
@@ -108,13 +108,13 @@ def _newest_first(directory: Path) -> Iterable[tuple[Path, str]]:
         yield path, iso(datetime.fromtimestamp(changed + 1, UTC))
 
 
-def _matching(path: Path, wanted: Filter) -> Iterator[dict[str, Any]]:
+def _matching(path: Path, wanted: AuditFilter) -> Iterator[JsonObject]:
     with path.open("rb") as lines:
         for line in lines:
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
-                continue  # verify reports it
-            if isinstance(record, dict) and wanted.admits(record):
+                continue  # `verify` reports it
+            if isinstance(record, dict) and wanted.matches(record):
                 record["chain"] = path.stem
                 yield record

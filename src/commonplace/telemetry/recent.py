@@ -1,17 +1,18 @@
-"""The latest reads of this process, redacted, in memory: for the console, not for evidence."""
+"""The latest reads of this process, redacted and in memory: for the console, not for audit."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from commonplace.kernel.clock import iso
+from commonplace.kernel.json_types import Json, JsonObject
 
 
-class Finished(NamedTuple):
-    """A call as it is kept: small, and turned into a record only when somebody looks."""
+class FinishedCall(NamedTuple):
+    """A finished call in compact form; it is turned into a record only when it is read."""
 
     when: float  # seconds since 1970
     tool: str
@@ -23,11 +24,12 @@ class Finished(NamedTuple):
     code: str | None
     seconds: float
     trace_id: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Json]
     agent: str | None = None  # MCP_AGENT_ID of the process
 
-    def as_record(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
+    def as_record(self) -> JsonObject:
+        """Return the call in the form of an audit record."""
+        record: JsonObject = {
             "ts": iso(datetime.fromtimestamp(self.when, UTC)),
             "type": "call",
             "tool": self.tool,
@@ -50,11 +52,13 @@ class Finished(NamedTuple):
 
 
 class RecentReads:
+    """A ring of the last reads."""
+
     def __init__(self, limit: int) -> None:
-        self._kept: deque[Finished] = deque(maxlen=limit)
-        self.add = self._kept.append  # bound once: this is on the way of every read
+        self._calls: deque[FinishedCall] = deque(maxlen=limit)
+        self.add = self._calls.append  # bound once: every read calls it
         self.wanted = limit > 0
 
-    def records(self) -> list[dict[str, Any]]:
-        """Oldest first."""
-        return [read.as_record() for read in tuple(self._kept)]
+    def records(self) -> list[JsonObject]:
+        """Return the records, oldest first."""
+        return [read.as_record() for read in tuple(self._calls)]

@@ -1,4 +1,4 @@
-"""What of a call's arguments may be kept: no file content, no secret, nothing long."""
+"""Redact the arguments of calls: no file content, no secrets, no long texts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+
+from commonplace.kernel.json_types import Json, JsonObject
 
 MAX_ITEMS = 20
 MAX_DEPTH = 4
 MASK = "***"
-HASHED_CHARACTERS = (
-    256 * 1024
-)  # a hash is optional, and hashing megabytes would hold up the event loop
+HASHED_CHARACTERS = 256 * 1024  # longer texts get no hash: it would block the event loop
 
 _SECRET_NAME = re.compile(
     r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)"
@@ -40,16 +39,12 @@ _SECRET_SIGNS = (
     "ghs_",
     "ghr_",
 )
-"""One of these, or the word bearer, is in every text that the pattern finds: looking for them
-costs a tenth of the pattern.
-"""
+"""Every match of the pattern has one of these, or `bearer`; finding them takes a tenth of the time."""
 
 
-def redact(
-    arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: int
-) -> dict[str, Any]:
-    """A copy that is safe to keep. Fields in `hidden` leave only their length and hash."""
-    kept: dict[str, Any] = {}
+def redact(arguments: Mapping[str, Json], hidden: frozenset[str], preview_bytes: int) -> JsonObject:
+    """Return a copy that is safe to store. Fields in `hidden` keep only length and hash."""
+    kept: JsonObject = {}
     for name, value in arguments.items():
         if len(kept) >= MAX_ITEMS:
             kept["..."] = f"{len(arguments) - MAX_ITEMS} more"
@@ -59,7 +54,7 @@ def redact(
 
 
 def scrub(text: str) -> str:
-    """Text with anything that looks like a credential masked."""
+    """Mask everything in a text that looks like a credential."""
     for sign in _SECRET_SIGNS:
         if sign in text:
             break
@@ -69,19 +64,19 @@ def scrub(text: str) -> str:
     return _SECRET_TEXT.sub(MASK, text)
 
 
-def thoroughly_scrubbed(kept: Any) -> Any:
-    """What `redact` left, without any credential that can be told.
+def scrub_thoroughly(redacted: Json) -> Json:
+    """Mask every recognisable credential in the result of `redact`.
 
-    For what is written down for good: it costs some microseconds a text.
+    For permanent records: it takes some microseconds per text.
     """
     from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 
-    if isinstance(kept, str):
-        found = find_secrets(kept)
-        return mask_secrets(kept, found, MASK) if found else kept
-    if isinstance(kept, dict):
-        return {name: thoroughly_scrubbed(value) for name, value in kept.items()}
-    return [thoroughly_scrubbed(item) for item in kept] if isinstance(kept, list) else kept
+    if isinstance(redacted, str):
+        found = find_secrets(redacted)
+        return mask_secrets(redacted, found, MASK) if found else redacted
+    if isinstance(redacted, dict):
+        return {name: scrub_thoroughly(value) for name, value in redacted.items()}
+    return [scrub_thoroughly(item) for item in redacted] if isinstance(redacted, list) else redacted
 
 
 @lru_cache(maxsize=1024)
@@ -89,17 +84,16 @@ def _is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def trimmed(text: str, limit_bytes: int) -> Any:
-    """The text, or its beginning with `truncated: true`.
+def shorten(text: str, limit_bytes: int) -> Json:
+    """Return a text, or its beginning with `truncated: true`.
 
-    Never cuts a character, and never walks a whole large text.
+    Never cuts a character, and never processes the whole of a large text.
     """
     if len(text) <= limit_bytes:
         if text.isascii():
             return scrub(text)
-        raw = text.encode(
-            "utf-8", "replace"
-        )  # a lone surrogate (from the command line) cannot be kept
+        # A lone surrogate (from the command line) cannot be stored.
+        raw = text.encode("utf-8", "replace")
         if len(raw) <= limit_bytes:
             return scrub(raw.decode())
     beginning = (
@@ -109,7 +103,7 @@ def trimmed(text: str, limit_bytes: int) -> Any:
 
 
 def _length(text: str) -> int:
-    """Bytes; of a large text that is not ASCII its characters, which cost nothing to count."""
+    """Return the length in bytes; in characters for a large text that is not ASCII."""
     return (
         len(text)
         if text.isascii() or len(text) > HASHED_CHARACTERS
@@ -117,16 +111,16 @@ def _length(text: str) -> int:
     )
 
 
-def _name(key: Any) -> str:
+def _name(key: Json) -> str:
     short = str(key)[:64]
     return short if short.isascii() else short.encode("utf-8", "replace").decode()
 
 
-def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, depth: int) -> Any:
+def _field(name: str, value: Json, hidden: frozenset[str], preview_bytes: int, depth: int) -> Json:
     if name in hidden and value is not None:
         return _fingerprint(value)
     if isinstance(value, str):
-        return MASK if value and _is_secret(name) else trimmed(value, preview_bytes)
+        return MASK if value and _is_secret(name) else shorten(value, preview_bytes)
     if isinstance(value, bytes):  # a long text of a tool that takes it as UTF-8
         return {
             "preview": scrub(value[:preview_bytes].decode("utf-8", "ignore")),
@@ -156,9 +150,9 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
     return f"<{type(value).__name__}>"
 
 
-def _fingerprint(value: Any) -> dict[str, Any]:
+def _fingerprint(value: Json) -> JsonObject:
     if isinstance(value, str):
-        kept: dict[str, Any] = {"redacted": True, "length": _length(value)}
+        kept: JsonObject = {"redacted": True, "length": _length(value)}
         if len(value) <= HASHED_CHARACTERS:
             kept["sha256"] = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
         return kept

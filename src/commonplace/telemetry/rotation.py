@@ -1,5 +1,6 @@
-"""Append-only text files that several processes may share and that are rotated by size: x.jsonl
--> x.1.jsonl -> x.2.jsonl.
+"""Append-only text files, rotated by size: x.jsonl -> x.1.jsonl -> x.2.jsonl.
+
+Several processes may share one.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ KEPT = 9
 
 
 class RotatedFile:
-    """Whole lines are appended in one write each.
+    """A file to which each line is appended in one write.
 
-    Failing to write never fails the caller: evidence of this kind is best effort.
+    Errors of writing are ignored: logs and traces are best effort.
     """
 
     def __init__(self, path: Path, max_bytes: int, kept: int = KEPT) -> None:
@@ -26,7 +27,7 @@ class RotatedFile:
         self._descriptor = -1
 
     def problem(self) -> OSError | None:
-        """Why the file cannot be written, if so. Writing itself never says it."""
+        """Return the reason why the file cannot be written, or None. `write` never reports it."""
         with self._lock:
             try:
                 self._ensure_open(0)
@@ -35,23 +36,25 @@ class RotatedFile:
         return None
 
     def write(self, line: str) -> None:
+        """Append a line."""
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock, contextlib.suppress(OSError):
             self._ensure_open(len(data))
             os.write(self._descriptor, data)
 
     def close(self) -> None:
+        """Close the file. A later `write` opens it again."""
         with self._lock:
             self._close()
 
     def _ensure_open(self, incoming: int) -> None:
         if self._descriptor >= 0:
-            mine = os.fstat(self._descriptor)
-            if mine.st_nlink == 0 or not self._still_current(mine):
+            own = os.fstat(self._descriptor)
+            if own.st_nlink == 0 or not self._is_current(own):
                 self._close()
-            elif mine.st_size and mine.st_size + incoming > self._max_bytes:
+            elif own.st_size and own.st_size + incoming > self._max_bytes:
                 self._close()
-                self._shift()
+                self._rotate()
         if self._descriptor < 0:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(
@@ -62,20 +65,20 @@ class RotatedFile:
                 and os.fstat(self._descriptor).st_size
             ):
                 self._close()
-                self._shift()
+                self._rotate()
                 self._descriptor = os.open(
                     self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
                 )
 
-    def _still_current(self, mine: os.stat_result) -> bool:
-        """Whether the name still means our file: another process may have rotated it."""
+    def _is_current(self, own: os.stat_result) -> bool:
+        """Tell whether the name still refers to our file: another process may have rotated it."""
         try:
-            there = self.path.stat()
+            current = self.path.stat()
         except OSError:
             return False
-        return (there.st_ino, there.st_dev) == (mine.st_ino, mine.st_dev)
+        return (current.st_ino, current.st_dev) == (own.st_ino, own.st_dev)
 
-    def _shift(self) -> None:
+    def _rotate(self) -> None:
         for number in range(self._kept - 1, 0, -1):
             with contextlib.suppress(FileNotFoundError):
                 self._numbered(number).replace(self._numbered(number + 1))

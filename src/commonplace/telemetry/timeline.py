@@ -1,6 +1,6 @@
 """The last hour in slots of ten seconds: calls, errors, latency and memory.
 
-A slot opens with its first call, so idling costs nothing.
+A slot is created by its first call, so an idle process does no work.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class _Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What is told of one slot. `memory_bytes` is the process's, as the slot opened."""
+class TimelineSlot:
+    """The figures of one slot. `memory_bytes` is the memory of the process at its start."""
 
-    at: float  # seconds since 1970, where the slot begins
+    at: float  # start of the slot, in seconds since 1970
     calls: int
     errors: int
     average_ms: float
@@ -46,13 +46,14 @@ class Moment:
 
 
 class Timeline:
-    """Bounded in slots and in tenants per slot: the busiest hour takes a few megabytes at most."""
+    """The slots of the last hour, bounded in tenants per slot: a few megabytes at most."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._slots: deque[_Slot] = deque(maxlen=SLOTS)
 
     def record(self, tenant: str, seconds: float, failed: bool) -> None:
+        """Count a call."""
         number = int(self._clock()) // SLOT_SECONDS
         slots = self._slots
         if not slots or slots[-1].number != number:
@@ -69,26 +70,26 @@ class Timeline:
         if seconds > tally.maximum:
             tally.maximum = seconds
 
-    def moments(self, tenant: str | None) -> list[Moment]:
-        """The slots in which somebody called, oldest first; of one tenant, or of all together."""
+    def slots(self, tenant: str | None) -> list[TimelineSlot]:
+        """Return the slots that have calls, oldest first; of one tenant, or of all."""
         since = int(self._clock()) // SLOT_SECONDS - SLOTS
-        return [_moment(slot, tenant) for slot in list(self._slots) if slot.number > since]
+        return [_summarize(slot, tenant) for slot in list(self._slots) if slot.number > since]
 
 
 def memory_bytes() -> int:
-    """Resident memory of this process; 0 where the system does not say."""
+    """Return the resident memory of this process; 0 if the system does not tell."""
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def _moment(slot: _Slot, tenant: str | None) -> Moment:
+def _summarize(slot: _Slot, tenant: str | None) -> TimelineSlot:
     wanted = [
         tally for owner, tally in list(slot.tallies.items()) if tenant is None or owner == tenant
     ]
     calls, seconds = sum(tally.calls for tally in wanted), sum(tally.seconds for tally in wanted)
-    return Moment(
+    return TimelineSlot(
         at=slot.number * SLOT_SECONDS,
         calls=calls,
         errors=sum(tally.errors for tally in wanted),

@@ -1,6 +1,4 @@
-"""Trace lines `[trace:category[:sub]] {json}`: off until a trace variable asks for them, kept in
-rotated files.
-"""
+"""Trace lines `[trace:category[:sub]] {json}` in rotated files, if a trace variable is set."""
 
 from __future__ import annotations
 
@@ -9,11 +7,11 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.clock import iso, utc_now
+from commonplace.kernel.json_types import Json
 from commonplace.kernel.settings import Settings, TraceSettings
 from commonplace.telemetry.rotation import RotatedFile
 
@@ -36,16 +34,19 @@ CATALOG = frozenset(
 
 
 class Tracer:
-    """Ask `wants(label)` before building costly data. A label is `category` or `category:sub`."""
+    """The trace of this process. A label is `category` or `category:sub`.
+
+    Check `wants(label)` before computing expensive data.
+    """
 
     def __init__(self, settings: Settings) -> None:
         trace = settings.trace
         self._allow = frozenset(trace.allow)
         self._deny = frozenset(trace.deny)
         resized = trace.max_bytes != TraceSettings.defaults["max_bytes"]
-        self._everything = any((trace.directory, trace.session, trace.allow, trace.deny, resized))
-        self._loud = _loud_categories(trace)
-        self.active = self._everything or bool(self._loud)
+        self._all = any((trace.directory, trace.session, trace.allow, trace.deny, resized))
+        self._on_stderr = _stderr_categories(trace)
+        self.active = self._all or bool(self._on_stderr)
         self.session = trace.session or secrets.token_hex(4)
         self._file: RotatedFile | None = None
         if self.active:
@@ -56,14 +57,16 @@ class Tracer:
         self._started = time.monotonic()
 
     def wants(self, label: str) -> bool:
+        """Tell whether lines of a label are written."""
         if not self.active:
             return False
         tokens = set(label.split(":"))
         if tokens & self._deny or (self._allow and not tokens & self._allow):
             return False
-        return self._everything or self._is_loud(label)
+        return self._all or self._goes_to_stderr(label)
 
-    def emit(self, label: str, data: Mapping[str, Any], level: str = "info") -> None:
+    def emit(self, label: str, data: Mapping[str, Json], level: str = "info") -> None:
+        """Write a line, if its label is wanted."""
         if not self.wants(label):
             return
         body = {
@@ -78,28 +81,29 @@ class Tracer:
         line = f"[trace:{label}] {orjson.dumps(body, default=str).decode()}"
         if self._file is not None:
             self._file.write(line)
-        if self._is_loud(label):
+        if self._goes_to_stderr(label):
             print(line, file=sys.stderr, flush=True)  # noqa: T201 - contract 000: diagnostics to stderr
 
     def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
-    def _is_loud(self, label: str) -> bool:
-        return label in self._loud or label.split(":", 1)[0] in self._loud
+    def _goes_to_stderr(self, label: str) -> bool:
+        return label in self._on_stderr or label.split(":", 1)[0] in self._on_stderr
 
 
-def _loud_categories(trace: TraceSettings) -> frozenset[str]:
-    """What each diagnostic variable asks for, on stderr as well."""
-    loud: set[str] = set()
+def _stderr_categories(trace: TraceSettings) -> frozenset[str]:
+    """Return the categories that diagnostic variables enable, on stderr too."""
+    categories: set[str] = set()
     if trace.catalog:
-        loud |= CATALOG
+        categories |= CATALOG
     if trace.catalog_files:
-        loud.add("catalog:file")
+        categories.add("catalog:file")
     if trace.handshake:
-        loud.add("handshake")
+        categories.add("handshake")
     if trace.init_frames:
-        loud.add("init")
+        categories.add("init")
     if trace.health_mixed:
-        loud.add("health")
-    return frozenset(loud)
+        categories.add("health")
+    return frozenset(categories)

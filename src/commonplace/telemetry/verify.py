@@ -1,6 +1,4 @@
-"""Whether the audit trail is whole: every chain against its hashes, its head kept apart, and
-what other chains saw of it.
-"""
+"""Verify the audit trail: every chain against its hashes, its head, and the marks of others."""
 
 from __future__ import annotations
 
@@ -8,10 +6,10 @@ import time
 from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from commonplace.kernel.json_types import JsonObject
 from commonplace.telemetry.chain import (
     CHAIN_NAME,
     EMPTY,
@@ -29,24 +27,30 @@ MAX_PROBLEMS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ChainProblem:
+    """A problem of a chain, at a record if it is known."""
+
     chain: str
     record: int | None
     problem: str
 
 
 @dataclass(slots=True)
-class Verdict:
+class ChainVerdict:
+    """The result of a verification."""
+
     chains: int = 0
     records: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
+    problems: list[ChainProblem] = field(default_factory=list)
+    warnings: list[ChainProblem] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
+        """Whether no problem was found."""
         return not self.problems
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
+        """Return the result as JSON."""
         return {
             "ok": self.ok,
             "chains": self.chains,
@@ -56,11 +60,11 @@ class Verdict:
         }
 
 
-def verify(directory: Path) -> Verdict:
-    """Check all chains of a data folder. Safe while servers write to them.
+def verify(directory: Path) -> ChainVerdict:
+    """Check all chains of a data folder. Servers may be writing to them.
 
-    A chain that is just being opened looks damaged for a moment; damage stays, so only what is
-    found again counts.
+    A chain that is just being opened looks damaged for a moment, so a problem counts only if it is
+    found again.
     """
     verdict = _verify_once(directory)
     for _ in range(RECHECKS):
@@ -71,77 +75,76 @@ def verify(directory: Path) -> Verdict:
     return verdict
 
 
-def _verify_once(directory: Path) -> Verdict:
-    verdict = Verdict()
+def _verify_once(directory: Path) -> ChainVerdict:
+    verdict = ChainVerdict()
     chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
     heads = {path.stem: path for path in sorted(heads_folder(directory).glob("*.head"))}
     for name in heads.keys() - chains.keys():
-        if not (
-            chains_folder(directory) / f"{name}.jsonl"
-        ).exists():  # else it was begun after the chains were listed
-            verdict.problems.append(Problem(name, None, "the chain's file is gone"))
-    seen = _witnesses(chains)
-    for name, marks in seen.items():
+        # Otherwise it was created after the chains were listed.
+        if not (chains_folder(directory) / f"{name}.jsonl").exists():
+            verdict.problems.append(ChainProblem(name, None, "the file of the chain is missing"))
+    marks_by_chain = _read_marks(chains)
+    for name, marks in marks_by_chain.items():
         if (
             name not in chains
             and name not in heads
             and not (chains_folder(directory) / f"{name}.jsonl").exists()
         ):
             verdict.problems.append(
-                Problem(name, None, f"the chain and its head are gone; {marks[0].witness} saw it")
+                ChainProblem(
+                    name,
+                    None,
+                    f"the chain and its head are missing; {marks[0].witness} recorded it",
+                )
             )
-    _check_register(directory, chains.keys() | heads.keys() | seen.keys(), verdict)
+    _check_register(directory, chains.keys() | heads.keys() | marks_by_chain.keys(), verdict)
     for name, path in chains.items():
         verdict.chains += 1
-        verdict.records += _verify_chain(name, path, heads.get(name), seen.get(name, []), verdict)
+        marks = marks_by_chain.get(name, [])
+        verdict.records += _verify_chain(name, path, heads.get(name), marks, verdict)
     return verdict
 
 
-def _check_register(directory: Path, known: Set[str], verdict: Verdict) -> None:
-    """Report chains that the register beside the folder lists and of which the folder holds no
-    trace.
-    """
+def _check_register(directory: Path, known: Set[str], verdict: ChainVerdict) -> None:
+    """Report chains that the register lists and that have no trace in the folder."""
     for name in registered_names(directory):
         if name not in known and not (chains_folder(directory) / f"{name}.jsonl").exists():
             verdict.problems.append(
-                Problem(
+                ChainProblem(
                     name,
                     None,
-                    "the chain and its head are gone; the register beside the folder lists it",
+                    "the chain and its head are missing; the register beside the folder lists it",
                 )
             )
     if known and not register_path(directory).exists():
         verdict.warnings.append(
-            Problem(
-                "register", None, "the register of chains is missing; the next chain writes it anew"
+            ChainProblem(
+                "register", None, "the register of chains is missing; the next chain creates it"
             )
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What an opening record says about another chain."""
+    """The head of a chain, as the opening record of another chain contains it."""
 
     witness: str
     head: Head
 
 
-def _witnesses(chains: dict[str, Path]) -> dict[str, list[_Mark]]:
-    seen: dict[str, list[_Mark]] = {}
+def _read_marks(chains: dict[str, Path]) -> dict[str, list[_Mark]]:
+    marks: dict[str, list[_Mark]] = {}
     for witness, path in chains.items():
-        opening = _opening(path)
-        for name, mark in opening.items():
+        for name, mark in _opening_heads(path).items():
             if CHAIN_NAME.fullmatch(name) and isinstance(mark, list) and len(mark) == 2:
                 count, digest = mark
                 if isinstance(count, int) and isinstance(digest, str):
-                    seen.setdefault(name, []).append(_Mark(witness, Head(count, digest)))
-    return seen
+                    marks.setdefault(name, []).append(_Mark(witness, Head(count, digest)))
+    return marks
 
 
-def _opening(path: Path) -> dict[str, Any]:
-    """The heads in a chain's first record; empty where it cannot be read (the chain's own check
-    says so).
-    """
+def _opening_heads(path: Path) -> JsonObject:
+    """Return the heads in the first record of a chain; empty if it cannot be read."""
     try:
         with path.open("rb") as lines:
             heads = orjson.loads(lines.readline()).get("heads")
@@ -151,70 +154,68 @@ def _opening(path: Path) -> dict[str, Any]:
 
 
 def _verify_chain(
-    name: str, path: Path, head_path: Path | None, marks: list[_Mark], verdict: Verdict
+    name: str, path: Path, head_path: Path | None, marks: list[_Mark], verdict: ChainVerdict
 ) -> int:
-    def found(record: int | None, problem: str) -> None:
-        verdict.problems.append(Problem(name, record, problem))
+    def report(record: int | None, problem: str) -> None:
+        verdict.problems.append(ChainProblem(name, record, problem))
 
-    before = _settled(head_path)
+    before = _read_settled_head(head_path)
     expected = {mark.head.count: mark for mark in marks}
     head = EMPTY
-    agrees = before is None
+    matches = before is None
     for line in _lines(path):
         try:
             record, after = unseal(line, head)
         except ValueError as broken:
-            found(head.count, str(broken))
+            report(head.count, str(broken))
             return head.count
         if head.count == 0 and (record.get("type") != "open" or record.get("chain") != name):
-            found(0, "the file does not open with its own chain's name")
+            report(0, "the first record does not have the name of the chain")
         head = after
         if before is not None and head.count == before.count:
-            agrees = head.hash == before.hash
+            matches = head.hash == before.hash
         mark = expected.pop(head.count, None)
         if mark is not None and mark.head.hash != head.hash:
-            found(head.count - 1, f"{mark.witness} saw another record here")
+            report(head.count - 1, f"{mark.witness} recorded another record here")
     if before is None:
-        found(None, "the head that is kept apart is gone or unreadable")
+        report(None, "the head is missing or unreadable")
     elif head.count < before.count:
-        found(
+        report(
             head.count,
-            f"the end was cut: {before.count - head.count} of {before.count} records are gone",
+            f"the end is missing: {before.count - head.count} of {before.count} records",
         )
-    elif not agrees:
-        found(before.count - 1, "the record does not match the head that is kept apart")
+    elif not matches:
+        report(before.count - 1, "the record does not match the head")
     else:
         _check_end(name, head, head_path, verdict)
     for count, mark in expected.items():
-        found(head.count, f"the end was cut: {mark.witness} saw {count} records")
+        report(head.count, f"the end is missing: {mark.witness} recorded {count} records")
     return head.count
 
 
-def _check_end(name: str, head: Head, head_path: Path | None, verdict: Verdict) -> None:
-    """A living writer may be ahead of the head by the record it is writing; a dead one may have
-    died there.
-    """
-    now = _settled(head_path)
+def _check_end(name: str, head: Head, head_path: Path | None, verdict: ChainVerdict) -> None:
+    """Compare the end with the head: a writer may be, or have died, one record ahead of it."""
+    now = _read_settled_head(head_path)
     if now is not None and head.count > now.count + 1:
         verdict.problems.append(
-            Problem(
+            ChainProblem(
                 name,
                 now.count,
-                f"{head.count - now.count} records stand behind the head that is kept apart",
+                f"{head.count - now.count} records follow the one that the head names",
             )
         )
     elif now is not None and head.count > now.count:
         verdict.warnings.append(
-            Problem(
+            ChainProblem(
                 name,
                 now.count,
-                "the last record is not sealed: its process is writing it, or died there",
+                "the last record is not sealed: its process is writing it, or ended there",
             )
         )
 
 
-def _settled(path: Path | None) -> Head | None:
-    """A head that reads the same twice, so that a write under way is not taken for damage."""
+def _read_settled_head(path: Path | None) -> Head | None:
+    """Read a head until it is the same twice, so that a running write is not taken for damage."""
     if path is None:
         return None
     last = Head.read(path)
@@ -227,7 +228,7 @@ def _settled(path: Path | None) -> Head | None:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Complete lines; what follows the last newline is a line too (a cut one)."""
+    """Yield the lines; an incomplete last line is marked as cut."""
     try:
         with path.open("rb") as lines:
             for line in lines:

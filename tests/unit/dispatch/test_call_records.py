@@ -19,8 +19,8 @@ from commonplace.dispatch.tool import Arguments, Context, Rejected, Tool
 from commonplace.kernel.auth import AuthContext, Scope, Tenant, local_user
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.kernel.settings import AuditSettings, LogSettings, Settings
-from commonplace.telemetry.logs import configure
-from commonplace.telemetry.query import Filter, query
+from commonplace.telemetry.logs import configure_logging
+from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.verify import verify
 
 FULL = Code("SHELF_FULL", Kind.LIMIT, "No room.")
@@ -103,7 +103,7 @@ def run(
 
 
 def records(app: App, **wanted: Any) -> list[dict[str, Any]]:
-    return query(app.settings.audit_directory, Filter(**wanted))
+    return query_audit(app.settings.audit_directory, AuditFilter(**wanted))
 
 
 def test_a_change_is_recorded_without_its_content(app: App) -> None:
@@ -170,7 +170,7 @@ def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(a
     assert outcome.error is not None
     assert outcome.error.code.name == "AUDIT_UNAVAILABLE"
     assert (
-        "nothing may be changed" in outcome.error.message
+        "changes are refused" in outcome.error.message
     )  # nothing ran, and the answer does not claim it did
     assert "applied" not in outcome.error.details
     assert run(app, "note_read").error is None
@@ -288,7 +288,7 @@ def test_the_call_log_holds_all_calls_or_only_changes(
     with build(Settings(data=tmp_path, log=log), extra_toolsets=[NOTES], environ={}) as app:
         run(app, "note_read")
         run(app, "note_write", {"content": "the secret plan"})
-    configure(LogSettings())
+    configure_logging(LogSettings())
     text = (tmp_path / "log.jsonl").read_text()
     assert [json.loads(line)["tool"] for line in text.splitlines()] == logged
     assert "secret plan" not in text

@@ -19,8 +19,8 @@ import pytest
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.chain import registered_names
-from commonplace.telemetry.query import Filter, query
-from commonplace.telemetry.recent import Finished
+from commonplace.telemetry.query import AuditFilter, query_audit
+from commonplace.telemetry.recent import FinishedCall
 from commonplace.telemetry.verify import verify
 
 
@@ -83,7 +83,7 @@ def test_a_full_segment_starts_the_next_chain(tmp_path: Path) -> None:
     verdict = verify(tmp_path)
     assert verdict.ok
     assert verdict.chains > 3
-    assert len(query(tmp_path, Filter(limit=1000))) == 60
+    assert len(query_audit(tmp_path, AuditFilter(limit=1000))) == 60
 
 
 def test_threads_share_a_chain(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_chain_removed_together_with_its_head_is_missed_by_the_next(tmp_path: 
     filled(tmp_path)
     first.unlink()
     (tmp_path / "heads" / f"{first.stem}.head").unlink()
-    assert any("are gone" in problem for problem in problems(tmp_path))
+    assert any("are missing" in problem for problem in problems(tmp_path))
 
 
 def test_a_chain_rewritten_with_matching_hashes_contradicts_its_witness(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_records_are_found_newest_first_by_every_filter(tmp_path: Path) -> None:
     audit.close()
 
     def numbers(**wanted: Any) -> list[int]:
-        return [found["number"] for found in query(tmp_path, Filter(**wanted))]
+        return [found["number"] for found in query_audit(tmp_path, AuditFilter(**wanted))]
 
     assert numbers() == [3, 2, 1]
     assert numbers(limit=1) == [3]
@@ -200,8 +200,8 @@ def test_records_are_found_newest_first_by_every_filter(tmp_path: Path) -> None:
 )
 def test_times_are_compared_as_instants(bound: str, after: bool) -> None:
     one = {"type": "call", "ts": "2026-11-16T22:43:45.045Z"}
-    assert Filter(since=bound).admits(one) is after
-    assert Filter(until=bound).admits(one) is not after
+    assert AuditFilter(since=bound).matches(one) is after
+    assert AuditFilter(until=bound).matches(one) is not after
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_times_are_compared_as_instants(bound: str, after: bool) -> None:
 )
 def test_a_filter_that_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(CommonplaceError) as refused:
-        Filter(**wrong)
+        AuditFilter(**wrong)
     assert refused.value.code.name == "INVALID_ARGUMENT"
     assert refused.value.hint
 
@@ -220,7 +220,7 @@ def test_an_unwritable_folder_refuses_changes_with_a_clear_error(tmp_path: Path)
     with pytest.raises(CommonplaceError) as caught:
         audit.ready()
     assert caught.value.code.name == "AUDIT_UNAVAILABLE"
-    assert "nothing may be changed" in caught.value.message
+    assert "changes are refused" in caught.value.message
     assert caught.value.retryable
     (tmp_path / "audit").unlink()
     audit.ready()
@@ -267,13 +267,15 @@ def test_a_full_disk_refuses_changes_loses_nothing_and_recovers(tmp_path: Path) 
     written, refused = (int(word) for word in ran.stdout.split())
     assert refused > 0
     assert verify(tmp_path).ok
-    assert len(query(tmp_path, Filter(limit=1000))) == written
+    assert len(query_audit(tmp_path, AuditFilter(limit=1000))) == written
 
 
 def test_reads_are_remembered_in_memory_only(tmp_path: Path) -> None:
     audit = AuditLog(tmp_path, recent_reads=2)
     for number in range(3):
-        audit.reads.add(Finished(0.0, "t", "t", "a", "b", None, "ok", None, 0.001, str(number), {}))
+        audit.reads.add(
+            FinishedCall(0.0, "t", "t", "a", "b", None, "ok", None, 0.001, str(number), {})
+        )
     assert [read["trace_id"] for read in audit.reads.records()] == ["1", "2"]
     assert list(tmp_path.iterdir()) == []
 
@@ -288,7 +290,7 @@ def test_an_emptied_or_missing_folder_is_found(tmp_path: Path) -> None:
     shutil.rmtree(directory)
     missing = verify(directory)
     assert [problem.problem for problem in missing.problems] == [
-        "the chain and its head are gone; the register beside the folder lists it"
+        "the chain and its head are missing; the register beside the folder lists it"
     ] * 2
     (directory / "chains").mkdir(parents=True)
     (directory / "heads").mkdir()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.settings import LogSettings, Settings, TraceSettings
-from commonplace.telemetry.logs import CALLS, ROOT, configure
+from commonplace.telemetry.logs import CALLS, ROOT, configure_logging
 from commonplace.telemetry.rotation import RotatedFile
 from commonplace.telemetry.trace import Tracer
 
@@ -19,7 +19,7 @@ from commonplace.telemetry.trace import Tracer
 @pytest.fixture(autouse=True)
 def quiet_logs_afterwards() -> Iterator[None]:
     yield
-    configure(LogSettings())
+    configure_logging(LogSettings())
 
 
 def tracer(tmp_path: Path, **trace: Any) -> Tracer:
@@ -37,7 +37,7 @@ def traced(tmp_path: Path) -> list[str]:
 def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    configure(LogSettings(file="/proc/nope/log.jsonl"))
+    configure_logging(LogSettings(file="/proc/nope/log.jsonl"))
     said = capsys.readouterr().err
     assert "/proc/nope/log.jsonl" in said
     assert "MCP_LOG_FILE" in said
@@ -46,7 +46,7 @@ def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(
 def test_a_log_file_that_can_be_opened_needs_no_word(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure(LogSettings(file=str(tmp_path / "logs" / "log.jsonl")))
+    configure_logging(LogSettings(file=str(tmp_path / "logs" / "log.jsonl")))
     assert capsys.readouterr().err == ""
 
 
@@ -169,7 +169,7 @@ def test_each_diagnostic_traces_its_own_category_on_stderr_too(
 
 
 def test_stderr_is_quiet_unless_something_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    configure(LogSettings())
+    configure_logging(LogSettings())
     logging.getLogger(CALLS).info("a call")
     logging.getLogger(ROOT).warning("trouble")
     shown = capsys.readouterr().err
@@ -178,13 +178,13 @@ def test_stderr_is_quiet_unless_something_is_wrong(capsys: pytest.CaptureFixture
 
 
 def test_verbose_shows_calls_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    configure(LogSettings(verbose=True))
+    configure_logging(LogSettings(verbose=True))
     logging.getLogger(CALLS).info("a call")
     assert "a call" in capsys.readouterr().err
 
 
 def test_the_log_file_holds_one_json_object_a_line_without_secrets(tmp_path: Path) -> None:
-    configure(LogSettings(file=str(tmp_path / "log.jsonl")))
+    configure_logging(LogSettings(file=str(tmp_path / "log.jsonl")))
     logging.getLogger(CALLS).info(
         "token %s", "Bearer abcdefghijklmnop", extra={"fields": {"tool": "x"}}
     )
@@ -199,7 +199,7 @@ def test_the_log_file_holds_one_json_object_a_line_without_secrets(tmp_path: Pat
 
 
 def test_the_log_file_is_rotated_by_size(tmp_path: Path) -> None:
-    configure(LogSettings(file=str(tmp_path / "log.jsonl"), rotate_bytes=300))
+    configure_logging(LogSettings(file=str(tmp_path / "log.jsonl"), rotate_bytes=300))
     for number in range(10):
         logging.getLogger(CALLS).info("call %d", number)
     assert (tmp_path / "log.1.jsonl").exists()

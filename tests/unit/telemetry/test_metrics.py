@@ -7,7 +7,8 @@ import statistics
 
 import pytest
 
-from commonplace.telemetry.metrics import MAX_TENANTS, OTHER_TENANTS, Metrics, prometheus
+from commonplace.telemetry.metrics import MAX_TENANTS, OTHER_TENANTS, Metrics
+from commonplace.telemetry.prometheus import render_prometheus
 
 
 def test_quantiles_are_within_five_percent_of_the_exact_ones() -> None:
@@ -68,7 +69,7 @@ def test_the_sum_of_latencies_never_goes_back() -> None:
         metrics.record("tool", "tenant", seconds)
         line = next(
             line
-            for line in prometheus(metrics, "1", 1.0).splitlines()
+            for line in render_prometheus(metrics, "1", 1.0).splitlines()
             if line.startswith("commonplace_call_seconds_sum")
         )
         told = float(line.rsplit(" ", 1)[1])
@@ -81,7 +82,7 @@ def test_prometheus_text_escapes_labels_and_counts_everything() -> None:
     metrics = Metrics()
     metrics.record("tool", 'a"b\\c\nd', 0.002, "BUSY")
     metrics.count("malformed", 3)
-    text = prometheus(metrics, "1.2.3", 4.5)
+    text = render_prometheus(metrics, "1.2.3", 4.5)
     assert 'commonplace_calls_total{tool="tool",tenant="a\\"b\\\\c\\nd"} 1' in text
     assert 'code="BUSY"} 1' in text
     assert 'commonplace_events_total{event="malformed"} 3' in text

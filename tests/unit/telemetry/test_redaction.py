@@ -9,7 +9,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.telemetry.redaction import redact, scrub, thoroughly_scrubbed
+from commonplace.telemetry.redaction import redact, scrub, scrub_thoroughly
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -103,7 +103,7 @@ def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None
         "of": {"url": "redis://:" + "Tr0ub4dor3@h"},
         "n": 5,
     }
-    assert thoroughly_scrubbed(kept) == {
+    assert scrub_thoroughly(kept) == {
         "title": "DB_PASS=***",
         "tags": ["***"],
         "of": {"url": "redis://:***@h"},

@@ -21,11 +21,11 @@ def test_calls_fall_into_slots_by_tenant() -> None:
     line.record("b", 0.001, False)
     clock.now += SLOT_SECONDS
     line.record("a", 0.002, False)
-    first, second = line.moments("a")
+    first, second = line.slots("a")
     assert (first.calls, first.errors, first.average_ms, first.maximum_ms) == (2, 1, 20.0, 30.0)
     assert (second.at - first.at, second.calls) == (SLOT_SECONDS, 1)
-    assert [moment.calls for moment in line.moments(None)] == [3, 1]
-    assert [moment.calls for moment in line.moments("nobody")] == [0, 0]
+    assert [moment.calls for moment in line.slots(None)] == [3, 1]
+    assert [moment.calls for moment in line.slots("nobody")] == [0, 0]
 
 
 def test_what_is_older_than_an_hour_is_gone_even_when_nobody_calls() -> None:
@@ -33,13 +33,13 @@ def test_what_is_older_than_an_hour_is_gone_even_when_nobody_calls() -> None:
     line = Timeline(clock)
     line.record("a", 0.001, False)
     clock.now += SLOT_SECONDS * SLOTS
-    assert line.moments(None) == []
+    assert line.slots(None) == []
 
 
 def test_many_tenants_in_one_slot_share_one_tally_and_are_all_counted() -> None:
     line = Timeline(Clock())
     for number in range(MAX_TENANTS_PER_SLOT * 3):
         line.record(f"t{number}", 0.001, False)
-    assert line.moments(None)[0].calls == MAX_TENANTS_PER_SLOT * 3
-    assert line.moments("t1")[0].calls == 1
-    assert line.moments(f"t{MAX_TENANTS_PER_SLOT + 1}")[0].calls == 0
+    assert line.slots(None)[0].calls == MAX_TENANTS_PER_SLOT * 3
+    assert line.slots("t1")[0].calls == 1
+    assert line.slots(f"t{MAX_TENANTS_PER_SLOT + 1}")[0].calls == 0

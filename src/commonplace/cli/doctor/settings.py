@@ -56,9 +56,9 @@ def check_files_settings(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def check_log_file(settings: Settings) -> Iterator[DoctorCheck]:
-    from commonplace.telemetry.logs import log_file
+    from commonplace.telemetry.logs import open_log_file
 
-    target = log_file(settings.log)
+    target = open_log_file(settings.log)
     if target is not None:
         refused = target.problem()
         target.close()

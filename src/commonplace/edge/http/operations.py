@@ -17,7 +17,8 @@ from commonplace.edge.product import Authenticate
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
 from commonplace.kernel.settings import AuthSettings
-from commonplace.telemetry.metrics import Metrics, prometheus
+from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.prometheus import render_prometheus
 
 EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -50,7 +51,8 @@ def operation_routes(
             ):  # a database that is away leaves a gap, not an outage of the metrics
                 gauges |= await probe()
         return PlainTextResponse(
-            prometheus(metrics, version, time.monotonic() - started, gauges), media_type=EXPOSITION
+            render_prometheus(metrics, version, time.monotonic() - started, gauges),
+            media_type=EXPOSITION,
         )
 
     async def resource_metadata(request: Request) -> Response:

@@ -43,7 +43,7 @@ from commonplace.instructions.model import (
 from commonplace.kernel.durability import sync_file, sync_folder
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.private_files import make_private_folder
-from commonplace.storage.errors import replaced
+from commonplace.storage.errors import storage_replaced
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
@@ -142,7 +142,7 @@ class Directory:
             self._root, os.F_OK
         ):  # before every write: asking is cheaper than failing to make it
             if self._used:
-                raise replaced("The instruction folder")
+                raise storage_replaced("The instruction folder")
             make_private_folder(self.path)
         self._used = True
 

@@ -18,7 +18,7 @@ import orjson
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.kernel.durability import sync_file
 from commonplace.storage.disk.private_files import make_private_folder, open_private
-from commonplace.storage.errors import damaged_document
+from commonplace.storage.errors import document_damaged
 from commonplace.storage.locks.file_lock import exclusive_lock
 
 TYPES = (
@@ -162,7 +162,7 @@ class Feedback:
                 if not isinstance(
                     listed, list
                 ):  # writing on would replace everything that was reported
-                    raise damaged_document(self._path.name)
+                    raise document_damaged(self._path.name)
                 self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
             return self._known[1]
 

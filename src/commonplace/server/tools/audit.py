@@ -12,7 +12,7 @@ from commonplace.dispatch.tool import Arguments, Context, Nothing, Tier, Tool
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.json_types import JsonObject
 from commonplace.server.service import ServerService
-from commonplace.telemetry.query import MAX_RECORDS, Filter
+from commonplace.telemetry.query import MAX_RECORDS, AuditFilter
 
 TIME = r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
 
@@ -86,7 +86,7 @@ def tools(service: ServerService) -> tuple[Tool, ...]:
     """Define audit_query and audit_verify."""
 
     async def audit_query(ctx: Context, args: AuditQueryInput) -> JsonObject:
-        wanted = Filter(**args.model_dump(exclude={"reads"}))
+        wanted = AuditFilter(**args.model_dump(exclude={"reads"}))
         page = await asyncio.to_thread(service.audit_records, wanted, args.reads)
         return {"records": list(page.records), "returned": len(page.records), "limit": page.limit}
 

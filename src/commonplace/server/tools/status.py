@@ -11,7 +11,7 @@ from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
 from commonplace.kernel.clock import iso
 from commonplace.server.model import ServerOverview
 from commonplace.server.service import ServerService
-from commonplace.telemetry.timeline import SLOT_SECONDS, Moment
+from commonplace.telemetry.timeline import SLOT_SECONDS, TimelineSlot
 
 
 class StatusCaller(TypedDict):
@@ -112,7 +112,7 @@ def _status_output(overview: ServerOverview) -> ServerStatusOutput:
     return output
 
 
-def _point(moment: Moment, with_memory: bool) -> TimelinePoint:
+def _point(moment: TimelineSlot, with_memory: bool) -> TimelinePoint:
     point: TimelinePoint = {
         "at": iso(datetime.fromtimestamp(moment.at, UTC)),
         "calls": moment.calls,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from commonplace.storage.errors import replaced
+from commonplace.storage.errors import storage_replaced
 
 
 class FileIdentity:
@@ -49,7 +49,7 @@ class DataFolderIdentity:
     def check(self) -> None:
         """Raise STORAGE_REPLACED if the folder was removed, moved or replaced since `hold`."""
         if self._known is not None and _identify(self._name) != self._known:
-            raise replaced("The data folder")
+            raise storage_replaced("The data folder")
 
     def release(self) -> None:
         """Forget the folder."""

@@ -22,7 +22,7 @@ import apsw
 
 from commonplace.storage.disk.identity import FileIdentity
 from commonplace.storage.disk.private_files import make_private_file, make_private_folder
-from commonplace.storage.errors import replaced
+from commonplace.storage.errors import storage_replaced
 from commonplace.storage.sqlite.busy import BusyHandler
 from commonplace.storage.sqlite.errors import translate_open_error
 from commonplace.storage.sqlite.writer import SqliteWriter
@@ -76,7 +76,7 @@ class Database:
     def check_identity(self) -> None:
         """Raise STORAGE_REPLACED unless the open files still have their names."""
         if not self._identity.is_current():
-            raise replaced(f"The database {self.path.name}")
+            raise storage_replaced(f"The database {self.path.name}")
 
     def reader(self) -> Connection:
         """Return the calling thread's own read connection. It refuses to write."""

@@ -12,7 +12,7 @@ from commonplace.storage.errors import (
     PATH_UNUSABLE,
     STORAGE_DAMAGED,
     BusyError,
-    damaged,
+    database_damaged,
     disk_full,
 )
 
@@ -25,7 +25,7 @@ def translate_error(error: BaseException) -> BaseException:
     if isinstance(error, apsw.FullError):
         return disk_full()
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return damaged("SQLite finds it malformed")
+        return database_damaged("SQLite finds it malformed")
     if isinstance(error, UNUSABLE):
         return _unusable(error, "the database")
     return error
