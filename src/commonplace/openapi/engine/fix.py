@@ -238,14 +238,14 @@ class _Fixer:
         operations = _Operations()
         operations.rewrite(self.document, "document")
         every = sorted(
-            operations.identified, key=lambda one: not one[1].startswith("/paths/")
+            operations.identified, key=lambda entry: not entry[1].startswith("/paths/")
         )  # those of paths keep their names
         taken = {identifier for identifier, _ in every}
-        seen: set[str] = set()
+        used: set[str] = set()
         numbers: dict[str, int] = {}
         for identifier, where in every:
-            if identifier not in seen:
-                seen.add(identifier)
+            if identifier not in used:
+                used.add(identifier)
                 continue
             number = numbers.get(identifier, 2)
             while f"{identifier}{number}" in taken:
@@ -374,10 +374,10 @@ class _Fixer:
         if not schemas:
             return
         prefix = f"#{self._schema_base}/"
-        seen = replace_anchors(self.document)
-        inside = resolve_pointer(seen, "#" + self._schema_base)
+        plain = replace_anchors(self.document)
+        inside = resolve_pointer(plain, "#" + self._schema_base)
         used: set[str] = set()
-        pending = [*self.used_elsewhere, *_names(self._without_schemas(seen), prefix)]
+        pending = [*self.used_elsewhere, *_names(self._without_schemas(plain), prefix)]
         while pending:
             name = pending.pop()
             if name in used or name not in schemas:

@@ -343,7 +343,7 @@ def _apply(result: AppliedOverlay, action: JsonObject, index: int, *, newer: boo
         # parents.
         for location in sorted(
             locations,
-            key=lambda one: [(isinstance(token, int), token) for token in one],
+            key=lambda location: [(isinstance(token, int), token) for token in location],
             reverse=True,
         ):
             _remove(result, location, index)

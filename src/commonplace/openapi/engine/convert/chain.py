@@ -74,7 +74,7 @@ def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
         if dropped is None or issue.path not in ("/webhooks", "/x-webhooks"):
             yield issue
         elif issue is dropped:
-            kept = any(one.path == "/webhooks" for one in issues)
+            kept = any(other.path == "/webhooks" for other in issues)
             yield replace(issue, path="/webhooks") if kept else issue
 
 

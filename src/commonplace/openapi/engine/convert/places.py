@@ -68,17 +68,17 @@ _ONLY_3_2: frozenset[Edge] = frozenset(
 _PATHS: frozenset[Edge] = frozenset((("document", "paths"), ("paths", "*")))
 _KEPT: dict[tuple[Family, Family], frozenset[Edge]] = {
     (Family.V20, Family.V30): _PATHS
-    | {("document", one) for one in ("definitions", "parameters", "responses")}
-    | {("schema", one) for one in ("properties", "allOf", "additionalProperties")},
+    | {("document", name) for name in ("definitions", "parameters", "responses")}
+    | {("schema", name) for name in ("properties", "allOf", "additionalProperties")},
     (Family.V30, Family.V20): _PATHS
     | {("document", "components")}
-    | {("components", one) for one in ("schemas", "parameters", "responses")}
-    | {("schema", one) for one in ("properties", "allOf", "items", "additionalProperties")},
+    | {("components", name) for name in ("schemas", "parameters", "responses")}
+    | {("schema", name) for name in ("properties", "allOf", "items", "additionalProperties")},
     (Family.V30, Family.V31): _EVERY
-    - {("schema", one) for one in ("allOf", "anyOf", "oneOf", "not")},
+    - {("schema", name) for name in ("allOf", "anyOf", "oneOf", "not")},
     (Family.V31, Family.V30): _EVERY
     - {("document", "webhooks"), ("components", "pathItems")}
-    - {("schema", one) for one in SHAPE["schema"] if one not in ("properties", "not")},
+    - {("schema", name) for name in SHAPE["schema"] if name not in ("properties", "not")},
     (Family.V32, Family.V31): _EVERY - _ONLY_3_2,
 }
 
@@ -172,8 +172,8 @@ class _Places(Rewriter):
         if not isinstance(mapping, dict):
             return node
         new = {
-            value: self._component(one) if isinstance(one, str) else one
-            for value, one in mapping.items()
+            value: self._component(name) if isinstance(name, str) else name
+            for value, name in mapping.items()
         }
         return node if new == mapping else {**node, "mapping": new}
 
@@ -315,10 +315,10 @@ def _is_plain(schema: JsonObject) -> bool:
     return not any(
         isinstance(value, dict) or key.startswith("$") for key, value in schema.items()
     ) and not any(
-        isinstance(one, (dict, list))
+        isinstance(name, (dict, list))
         for value in schema.values()
         if isinstance(value, list)
-        for one in value
+        for name in value
     )
 
 

@@ -192,16 +192,17 @@ class UpTo31(Rewriter):
     def on_server(self, node: JsonObject) -> Json:
         variables = node.get("variables")
         if not isinstance(variables, dict) or not any(
-            isinstance(one, dict) and one.get("enum") == [] for one in variables.values()
+            isinstance(variable, dict) and variable.get("enum") == []
+            for variable in variables.values()
         ):
             return node
         return {
             **node,
             "variables": {
-                name: {key: value for key, value in one.items() if key != "enum" or value}
-                if isinstance(one, dict)
-                else one
-                for name, one in variables.items()
+                name: {key: value for key, value in variable.items() if key != "enum" or value}
+                if isinstance(variable, dict)
+                else variable
+                for name, variable in variables.items()
             },
         }
 
@@ -251,7 +252,7 @@ class UpTo31(Rewriter):
         if (
             isinstance(hooks, dict)
             and "webhooks" not in node
-            and not all(_is_path_item(one) for one in hooks.values())
+            and not all(_is_path_item(item) for item in hooks.values())
         ):
             self.issues.info(
                 "/x-webhooks", "`x-webhooks` holds more than path items, so it stays an extension."

@@ -161,17 +161,17 @@ class Merger:
         kinds = (
             [kind]
             if isinstance(kind, str)
-            else [one for one in kind if isinstance(one, str)]
+            else [name for name in kind if isinstance(name, str)]
             if isinstance(kind, list)
             else []
         )
         if kinds:
             if "null" in kinds or schema.get("nullable") is True:
                 merged.nullable = True
-            real = [one for one in kinds if one != "null"]
+            real = [name for name in kinds if name != "null"]
             if merged.types is None:
                 merged.types = real
-            elif shared := [one for one in merged.types if one in real]:
+            elif shared := [name for name in merged.types if name in real]:
                 merged.types = shared
             elif set(real) & {"integer"} and "number" in merged.types:
                 merged.types = ["integer"]

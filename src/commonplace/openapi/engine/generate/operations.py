@@ -225,7 +225,9 @@ class ApiReader:
                     name, "query", required, _TEXT, {"type": "string"}, "form", True
                 )
         order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
-        return sorted(found.values(), key=lambda one: (order[one.place], not one.required))
+        return sorted(
+            found.values(), key=lambda parameter: (order[parameter.place], not parameter.required)
+        )
 
     def _parameter(self, parameter: JsonObject, name: str, place: str, hint: str) -> Parameter:
         schema = parameter.get("schema")
@@ -267,17 +269,19 @@ class ApiReader:
             schema = media.get("schema", True)
             if kind in ("form", "multipart") and not self._is_object(schema):
                 kind = "bytes"
-            twin = next((one for one in bodies if one.kind == kind and one.schema == schema), None)
+            twin = next(
+                (body for body in bodies if body.kind == kind and body.schema == schema), None
+            )
             if twin is not None:
                 twin.media_types.append(media_type)
                 continue
-            same_kind = sum(one.kind == kind for one in bodies)
+            same_kind = sum(body.kind == kind for body in bodies)
             where = (
                 hint if not bodies else (*hint, kind, *([str(same_kind + 1)] if same_kind else []))
             )
             if kind == "bytes":
-                if any(one.kind == "bytes" for one in bodies):
-                    next(one for one in bodies if one.kind == "bytes").media_types.append(
+                if any(body.kind == "bytes" for body in bodies):
+                    next(body for body in bodies if body.kind == "bytes").media_types.append(
                         media_type
                     )
                     continue
@@ -287,9 +291,9 @@ class ApiReader:
             else:
                 shared = next(
                     (
-                        one
-                        for one in bodies
-                        if one.schema == schema and one.kind in ("json", "form", "multipart")
+                        body
+                        for body in bodies
+                        if body.schema == schema and body.kind in ("json", "form", "multipart")
                     ),
                     None,
                 )
@@ -325,7 +329,7 @@ class ApiReader:
             doc = response.get("description")
             contents = self._contents(response.get("content"), (hint, "Response", status))
             found.append(Response(status, contents, doc if isinstance(doc, str) else ""))
-        return sorted(found, key=lambda one: (one.status == "default", one.status))
+        return sorted(found, key=lambda response: (response.status == "default", response.status))
 
     def _security(self, requirements: Json) -> list[list[tuple[str, list[str]]]]:
         found: list[list[tuple[str, list[str]]]] = []

@@ -26,7 +26,7 @@ def flatten_choice(choice: Choice) -> JsonArray:
             else None
         )
         if isinstance(inner, list):
-            flat.extend(one for one in inner if not is_null(one))
+            flat.extend(branch for branch in inner if not is_null(branch))
         else:
             flat.append(branch)
     return flat
@@ -46,7 +46,7 @@ def name_branch(branch: Json, index: int) -> str:
             return title
         kind = branch.get("type")
         if isinstance(kind, list):
-            kind = next((one for one in kind if one != "null"), None)
+            kind = next((name for name in kind if name != "null"), None)
         if isinstance(kind, str) and kind != "object":
             return kind
     return f"variant {index + 1}"
@@ -72,11 +72,11 @@ def merge_equal_variants(union: Union) -> None:
     union.variants = kept
 
 
-def _is_same_type(one: Type, other: Type) -> bool:
-    if isinstance(one, NamedType) and isinstance(other, NamedType):
-        return one.declaration is other.declaration
-    if isinstance(one, ListOf) and isinstance(other, ListOf):
-        return _is_same_type(one.item.type, other.item.type)
-    if isinstance(one, MapOf) and isinstance(other, MapOf):
-        return _is_same_type(one.value.type, other.value.type)
-    return isinstance(one, Primitive) and one == other
+def _is_same_type(left: Type, right: Type) -> bool:
+    if isinstance(left, NamedType) and isinstance(right, NamedType):
+        return left.declaration is right.declaration
+    if isinstance(left, ListOf) and isinstance(right, ListOf):
+        return _is_same_type(left.item.type, right.item.type)
+    if isinstance(left, MapOf) and isinstance(right, MapOf):
+        return _is_same_type(left.value.type, right.value.type)
+    return isinstance(left, Primitive) and left == right

@@ -365,12 +365,12 @@ class _Pair:
         self.left = with_operation_ids(
             self.left, {name: names.get(new, new) for name, new in replaced.items()}
         )
-        gone = {
+        dropped = {
             name: left_stays[place]
             for place, name in right.items()
             if place not in right_stays and place in left_stays
         }
-        self.right = with_operation_ids(self.right, {**gone, **names})
+        self.right = with_operation_ids(self.right, {**dropped, **names})
 
     def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
         """Tell whether an operation of one side will be in the result."""
@@ -436,8 +436,8 @@ def _unused(name: str, taken: set[str]) -> str:
     return new
 
 
-def _new(one: JsonObject, other: JsonObject) -> JsonObject:
-    return {key: value for key, value in other.items() if key not in one}
+def _new(known: JsonObject, other: JsonObject) -> JsonObject:
+    return {key: value for key, value in other.items() if key not in known}
 
 
 def _disjoint(left: Json, right: Json) -> JsonObject | None:

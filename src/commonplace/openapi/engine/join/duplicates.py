@@ -74,15 +74,15 @@ def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
         if isinstance(node, dict):
             if "discriminator" in node:
                 branches = [
-                    one
+                    branch
                     for union in ("oneOf", "anyOf")
-                    for one in (node[union] if isinstance(node.get(union), list) else ())
-                    if isinstance(one, dict)
+                    for branch in (node[union] if isinstance(node.get(union), list) else ())
+                    if isinstance(branch, dict)
                 ]
                 names.update(
                     found[1]
-                    for one in branches
-                    if (found := parse_component_reference(one.get("$ref"), old=old)) is not None
+                    for branch in branches
+                    if (found := parse_component_reference(branch.get("$ref"), old=old)) is not None
                 )
             stack.extend(value for value in node.values() if isinstance(value, (dict, list)))
         elif isinstance(node, list):

@@ -26,9 +26,9 @@ class Meaning:
         self._left_places = _places(left)
         self._right_places = _places(right)
 
-    def same(self, one: Json, other: Json, kind: str) -> bool:
+    def same(self, value: Json, other: Json, kind: str) -> bool:
         """Tell whether two objects are equal, including the components they refer to."""
-        return same_json(one, other) and self._leads_alike(_References(one, kind))
+        return same_json(value, other) and self._leads_alike(_References(value, kind))
 
     def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
         """Return components that differ themselves, and those that differ by reference only."""
@@ -88,13 +88,13 @@ class Meaning:
 
 def _reached(changed: list[Component], users: dict[Component, list[Component]]) -> list[Component]:
     """Return whatever uses something that changed, directly or through others."""
-    seen = set(changed)
+    reached = set(changed)
     found: list[Component] = []
     waiting = list(changed)
     while waiting:
         for user in users.get(waiting.pop(), ()):
-            if user not in seen:
-                seen.add(user)
+            if user not in reached:
+                reached.add(user)
                 found.append(user)
                 waiting.append(user)
     return found
@@ -142,6 +142,6 @@ class _References(Rewriter):
 
     def components(self, *, old: bool) -> list[Component]:
         found = [parse_component_reference(reference, old=old) for reference in self.local]
-        return [one for one in found if one is not None] + [
+        return [component for component in found if component is not None] + [
             ("schemas", name) for name in self.schemas
         ]

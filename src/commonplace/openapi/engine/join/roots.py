@@ -39,14 +39,16 @@ def settle(
     return _pinned(left, left_pins), _pinned(right, right_pins)
 
 
-def _agree(one: Json, other: Json) -> bool:
+def _agree(left: Json, right: Json) -> bool:
     """Tell whether two lists have the same members.
 
     The order of security requirements, servers and media types has no meaning.
     """
-    if not isinstance(one, list) or not isinstance(other, list):
-        return same_json(one, other)
-    return all(_among(value, other) for value in one) and all(_among(value, one) for value in other)
+    if not isinstance(left, list) or not isinstance(right, list):
+        return same_json(left, right)
+    return all(_among(value, right) for value in left) and all(
+        _among(value, left) for value in right
+    )
 
 
 def _among(value: Json, values: JsonArray) -> bool:
@@ -67,7 +69,11 @@ def _settle_servers(
         known = _addresses(declared)
         united = [
             *declared,
-            *(one for one in right.get("servers") or [] if not _among(_address(one), known)),
+            *(
+                server
+                for server in right.get("servers") or []
+                if not _among(_address(server), known)
+            ),
         ]
         left_servers = None if _agree(_addresses(own_left), _addresses(united)) else own_left
         right_servers = None if _agree(_addresses(own_right), _addresses(united)) else own_right
@@ -125,29 +131,29 @@ def _settle_addresses(
 
     2.0 has one host and one base path per document.
     """
-    one, other = left.get("host"), right.get("host")
-    if one != other:
+    left_host, right_host = left.get("host"), right.get("host")
+    if left_host != right_host:
         which = (
-            f"{one!r} and {other!r}"
-            if one and other
-            else f"only the {'left' if one else 'right'} one has it"
+            f"{left_host!r} and {right_host!r}"
+            if left_host and right_host
+            else f"only the {'left' if left_host else 'right'} one has it"
         )
         warnings.append(
-            f"host differs between the documents ({which}): the result has {one or other!r} for "
+            f"host differs between the documents ({which}): the result has {left_host or right_host!r} for "
             f"all operations."
         )
-    mine, its = _segments(left), _segments(right)
-    if mine == its:
+    left_base, right_base = _segments(left), _segments(right)
+    if left_base == right_base:
         return left, right
     shared = 0
-    while shared < min(len(mine), len(its)) and mine[shared] == its[shared]:
+    while shared < min(len(left_base), len(right_base)) and left_base[shared] == right_base[shared]:
         shared += 1
-    base = _path(mine[:shared])
+    base = _path(left_base[:shared])
     warnings.append(
-        f"basePath differs between the documents ({_path(mine)!r} and {_path(its)!r}): "
+        f"basePath differs between the documents ({_path(left_base)!r} and {_path(right_base)!r}): "
         f"the result has {base!r}, and the rest is part of the paths."
     )
-    return _rebased(left, base, mine[shared:]), _rebased(right, base, its[shared:])
+    return _rebased(left, base, left_base[shared:]), _rebased(right, base, right_base[shared:])
 
 
 def _segments(document: JsonObject) -> list[str]:

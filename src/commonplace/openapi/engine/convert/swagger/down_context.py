@@ -56,9 +56,11 @@ class DownContext:
             return [self._literal(media["example"])]
         examples = media.get("examples")
         values = (
-            [self.resolve(one) for one in examples.values()] if isinstance(examples, dict) else []
+            [self.resolve(example) for example in examples.values()]
+            if isinstance(examples, dict)
+            else []
         )
-        given = [self._literal(one["value"]) for one in values if "value" in one]
+        given = [self._literal(example["value"]) for example in values if "value" in example]
         if len(values) > len(given[:1]):
             lost = len(values) - len(given[:1])
             self.issues.info(

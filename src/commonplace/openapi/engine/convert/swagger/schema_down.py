@@ -124,7 +124,8 @@ def _with_old_mapping(discriminator: JsonObject) -> JsonObject:
     return {
         **discriminator,
         "mapping": {
-            key: old_reference(one) if isinstance(one, str) else one for key, one in mapping.items()
+            key: old_reference(target) if isinstance(target, str) else target
+            for key, target in mapping.items()
         },
     }
 
@@ -176,40 +177,40 @@ class ValueDown:
     def _merge(self, schema: JsonObject, part: JsonObject, at: str) -> None:
         part = dict(part)
         for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-            one, other = schema.get(bound), part.get(bound)
-            if _is_number(one) and _is_number(other) and one != other:
-                loser = part if _TIGHTER[bound](one, other) == one else schema
+            bound_value, other = schema.get(bound), part.get(bound)
+            if _is_number(bound_value) and _is_number(other) and bound_value != other:
+                loser = part if _TIGHTER[bound](bound_value, other) == bound_value else schema
                 loser.pop(bound)
                 loser.pop(exclusive, None)  # it belongs to the bound that went
         for key, value in part.items():
             schema[key] = self._both(key, schema[key], value, at) if key in schema else value
 
-    def _both(self, key: str, one: Json, other: Json, at: str) -> Json:
+    def _both(self, key: str, value: Json, other: Json, at: str) -> Json:
         """Combine what two parts of an `allOf` require of a keyword.
 
         If one keyword cannot express it, the first is kept and an issue reported.
         """
-        if one == other or key in _NO_RULES or key.startswith("x-"):
-            return one
-        if key == "properties" and isinstance(one, dict) and isinstance(other, dict):
+        if value == other or key in _NO_RULES or key.startswith("x-"):
+            return value
+        if key == "properties" and isinstance(value, dict) and isinstance(other, dict):
             shared = {
-                name: {"allOf": [one[name], other[name]]}
-                for name in one
-                if name in other and one[name] != other[name]
+                name: {"allOf": [value[name], other[name]]}
+                for name in value
+                if name in other and value[name] != other[name]
             }
             return {
-                **one,
-                **{name: part for name, part in other.items() if name not in one},
+                **value,
+                **{name: part for name, part in other.items() if name not in value},
                 **shared,
             }
-        if key == "required" and isinstance(one, list) and isinstance(other, list):
-            return [*one, *(name for name in other if name not in one)]
-        if key == "enum" and isinstance(one, list) and isinstance(other, list):
-            common = [value for value in one if value in other]
+        if key == "required" and isinstance(value, list) and isinstance(other, list):
+            return [*value, *(name for name in other if name not in value)]
+        if key == "enum" and isinstance(value, list) and isinstance(other, list):
+            common = [value for value in value if value in other]
             if common:
                 return common
-        elif key in _TIGHTER and _is_number(one) and _is_number(other):
-            return _TIGHTER[key](one, other)
+        elif key in _TIGHTER and _is_number(value) and _is_number(other):
+            return _TIGHTER[key](value, other)
         elif key in (
             "exclusiveMinimum",
             "exclusiveMaximum",
@@ -218,19 +219,19 @@ class ValueDown:
             "writeOnly",
             "deprecated",
         ):
-            return one is True or other is True
+            return value is True or other is True
         elif key == "nullable":
-            return one is True and other is True
-        elif key == "items" and isinstance(one, dict) and isinstance(other, dict):
-            return {"allOf": [one, other]}
-        elif key == "type" and (one, other) in (("integer", "number"), ("number", "integer")):
+            return value is True and other is True
+        elif key == "items" and isinstance(value, dict) and isinstance(other, dict):
+            return {"allOf": [value, other]}
+        elif key == "type" and (value, other) in (("integer", "number"), ("number", "integer")):
             return "integer"
         self.issues.warning(
             at,
             f"Parts of `allOf` disagree about `{key}`, and 2.0 has no form for both; the first "
             f"was kept.",
         )
-        return one
+        return value
 
     def _kind_of(self, flat: JsonObject, at: str) -> str:
         """Return the type of a value that is described by its enum alone.

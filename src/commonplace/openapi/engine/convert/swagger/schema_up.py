@@ -91,9 +91,11 @@ class Restored(Rewriter):
 
     def _renamed(self, node: JsonObject, keywords: tuple[str, ...]) -> JsonObject:
         found = [
-            one
-            for one in keywords
-            if f"x-{one}" in node and one not in node and _FORMS[one](node[f"x-{one}"])
+            keyword
+            for keyword in keywords
+            if f"x-{keyword}" in node
+            and keyword not in node
+            and _FORMS[keyword](node[f"x-{keyword}"])
         ]
         if not found or "$ref" in node:
             return node
@@ -104,11 +106,15 @@ class Restored(Rewriter):
 
 
 def _is_choice(value: Json) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(branch, dict) for branch in value)
+    )
 
 
 def _is_mapping(value: Json) -> bool:
-    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    return isinstance(value, dict) and all(isinstance(target, str) for target in value.values())
 
 
 def _is_discriminator(value: Json) -> bool:
@@ -140,7 +146,7 @@ def split_types(schema: JsonObject) -> None:
         types = ["null"]
     if not isinstance(types, list):
         return
-    real = [one for one in types if one != "null" and isinstance(one, str)]
+    real = [name for name in types if name != "null" and isinstance(name, str)]
     if not real and "null" in types:
         del schema["type"]
         schema.setdefault("enum", [None])
@@ -154,8 +160,8 @@ def split_types(schema: JsonObject) -> None:
     del schema["type"]
     if real:
         branches: list[JsonObject] = [
-            {"type": one, **({"items": schema.get("items", {})} if one == "array" else {})}
-            for one in real
+            {"type": name, **({"items": schema.get("items", {})} if name == "array" else {})}
+            for name in real
         ]
         if schema.get("nullable"):
             del schema["nullable"]

@@ -127,7 +127,7 @@ class SecurityDown:
     def _new_name(self, plain: str) -> str:
         taken = {
             *(self.components.get("securitySchemes") or ()),
-            *(one for names in self.schemes.values() for one in names),
+            *(name for names in self.schemes.values() for name in names),
         }
         name, number = plain, 2
         while name in taken:
@@ -145,10 +145,12 @@ class SecurityDown:
                 names = self.schemes.get(name, [name])
                 if not names:
                     continue
-                alternatives = [{**one, new: scopes} for one in alternatives for new in names]
+                alternatives = [
+                    {**alternative, new: scopes} for alternative in alternatives for new in names
+                ]
             if alternatives == [{}] and requirement:
                 continue
-            found.extend(one for one in alternatives if one not in found)
+            found.extend(alternative for alternative in alternatives if alternative not in found)
         if requirements and not found:
             self.issues.critical(pointer_of(at), "No security requirement could be carried over.")
         return found

@@ -205,8 +205,8 @@ class SwaggerUp:
             return requirements
         names = self.context.renamed["securityDefinitions"]
         return [
-            {names.get(name, name): scopes for name, scopes in one.items()}
-            if isinstance(one, dict)
-            else one
-            for one in requirements
+            {names.get(name, name): scopes for name, scopes in requirement.items()}
+            if isinstance(requirement, dict)
+            else requirement
+            for requirement in requirements
         ]

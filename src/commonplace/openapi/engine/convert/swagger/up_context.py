@@ -86,8 +86,8 @@ class UpContext:
             return dict(self._with_new_references(discriminator))
         names = self.renamed["definitions"]
         new = {
-            key: names.get(one, self._reference(one)) if isinstance(one, str) else one
-            for key, one in mapping.items()
+            key: names.get(target, self._reference(target)) if isinstance(target, str) else target
+            for key, target in mapping.items()
         }
         return {**discriminator, "mapping": new}
 
@@ -119,7 +119,7 @@ def component_names(names: list[str]) -> dict[str, str]:
     """Map each name to one that components allow; distinct names stay distinct."""
     taken: set[str] = set()
     result = {}
-    for name in sorted(names, key=lambda one: bool(_COMPONENT_NAME.search(one))):
+    for name in sorted(names, key=lambda wanted: bool(_COMPONENT_NAME.search(wanted))):
         plain = _COMPONENT_NAME.sub("_", name).strip("_") or "unnamed"
         if not _COMPONENT_NAME.search(name) and name:
             plain = name
@@ -140,7 +140,7 @@ def mapping(node: JsonObject, key: str) -> JsonObject:
 def strings(value: Json) -> list[str]:
     """Return the strings of a list, each once."""
     return (
-        list(dict.fromkeys(one for one in value if isinstance(one, str)))
+        list(dict.fromkeys(item for item in value if isinstance(item, str)))
         if isinstance(value, list)
         else []
     )

@@ -96,14 +96,14 @@ class GoOperations:
     def declare(self) -> list[str]:
         """Write the request and response types and the table entry of every operation."""
         lines: list[str] = []
-        for one in self.named:
-            lines += self._request(one)
-            lines += self._response(one)
-            lines += self._table(one)
+        for go in self.named:
+            lines += self._request(go)
+            lines += self._response(go)
+            lines += self._table(go)
         return lines
 
-    def _request(self, one: GoOperation) -> list[str]:
-        operation = one.operation
+    def _request(self, go: GoOperation) -> list[str]:
+        operation = go.operation
         scope = NameScope(("parameters", "bodies"))
         fields: list[tuple[str, str, list[str]]] = []  # name, type and comment
         parameters: list[str] = []
@@ -120,12 +120,12 @@ class GoOperations:
             media_type = body.media_types[0]
             doc = [f"\t// {identifier} is sent as {media_type}."] if _plain(media_type) else []
             fields.append((identifier, self._body_type(operation, body), doc))
-        lines = [f"// {one.request} is what {one.method} takes."]
-        lines += _struct(one.request, fields)
+        lines = [f"// {go.request} is what {go.method} takes."]
+        lines += _struct(go.request, fields)
         for method, names in (("parameters", parameters), ("bodies", bodies)):
             pointers = ", ".join("&r." + name for name in names)
             lines += [
-                f"func (r *{one.request}) {method}() []any {{",
+                f"func (r *{go.request}) {method}() []any {{",
                 f"\treturn {'[]any{' + pointers + '}' if names else 'nil'}",
                 "}",
                 "",
@@ -147,9 +147,9 @@ class GoOperations:
             return "Body"
         return f"{_KIND_LABELS[body.kind]}Body"
 
-    def _contents(self, one: GoOperation, scope: NameScope) -> list[Content]:
+    def _contents(self, go: GoOperation, scope: NameScope) -> list[Content]:
         found: list[Content] = []
-        for response in one.operation.responses:
+        for response in go.operation.responses:
             suffix = "Default" if response.status == "default" else response.status
             for body in response.contents:
                 if body.kind == "json":
@@ -165,12 +165,12 @@ class GoOperations:
                     found.append(Content(scope.claim(f"Text{suffix}"), "*string", response, body))
         return found
 
-    def _response(self, one: GoOperation) -> list[str]:
+    def _response(self, go: GoOperation) -> list[str]:
         scope = NameScope(("ResponseInfo", "StatusCode", "Header", "Body", "info", "fields"))
-        contents = self._contents(one, scope)
+        contents = self._contents(go, scope)
         lines = [
-            f"// {one.response} is what {one.method} returns.",
-            f"type {one.response} struct {{",
+            f"// {go.response} is what {go.method} returns.",
+            f"type {go.response} struct {{",
             "\tResponseInfo",
         ]
         for content in contents:
@@ -180,11 +180,11 @@ class GoOperations:
         lines += [
             "}",
             "",
-            f"func (r *{one.response}) fields() []responseField {{",
+            f"func (r *{go.response}) fields() []responseField {{",
             "\treturn []responseField{",
         ]
         typed = {id(content.body): content.field for content in contents}
-        for response in one.operation.responses:
+        for response in go.operation.responses:
             for body in response.contents:
                 kinds = ", ".join(quoted(name) for name in body.media_types)
                 value = f"&r.{typed[id(body)]}" if id(body) in typed else "nil"
@@ -201,8 +201,8 @@ class GoOperations:
             lines += ["\t}", "}", ""]
         return lines
 
-    def _table(self, one: GoOperation) -> list[str]:
-        operation = one.operation
+    def _table(self, go: GoOperation) -> list[str]:
+        operation = go.operation
         cells = [
             f"id: {quoted(operation.hint)}",
             f"method: {quoted(operation.method)}",
@@ -213,10 +213,10 @@ class GoOperations:
         if operation.fixed_query:
             cells.append(f"query: {quoted(operation.fixed_query)}")
         if operation.parameters:
-            parameters = [self._parameter(one, parameter) for parameter in operation.parameters]
+            parameters = [self._parameter(go, parameter) for parameter in operation.parameters]
             cells.append(f"parameters: []parameter{{{', '.join(parameters)}}}")
         if operation.bodies:
-            bodies = [self._body(one, index, body) for index, body in enumerate(operation.bodies)]
+            bodies = [self._body(go, index, body) for index, body in enumerate(operation.bodies)]
             cells.append(f"bodies: []body{{{', '.join(bodies)}}}")
         if operation.body_required:
             cells.append("needsBody: true")
@@ -224,9 +224,9 @@ class GoOperations:
             requirements = [_requirement(requirement) for requirement in operation.security]
             cells.append(f"security: [][]schemeUse{{{', '.join(requirements)}}}")
         cells.append(f"success: {_success(operation)}")
-        return [f"var {one.variable} = &operation{{{', '.join(cells)}}}", ""]
+        return [f"var {go.variable} = &operation{{{', '.join(cells)}}}", ""]
 
-    def _parameter(self, one: GoOperation, parameter: Parameter) -> str:
+    def _parameter(self, go: GoOperation, parameter: Parameter) -> str:
         cells = [
             f"name: {quoted(parameter.name)}",
             f"in: {quoted(parameter.place)}",
@@ -242,17 +242,17 @@ class GoOperations:
                 cells.append(f"{label}: true")
         if self.server:
             key = self.schemas.add(
-                f"{one.method}.{parameter.place}.{parameter.name}", parameter.schema
+                f"{go.method}.{parameter.place}.{parameter.name}", parameter.schema
             )
             if key:
                 cells.append(f"schema: {quoted(key)}")
         return "{" + ", ".join(cells) + "}"
 
-    def _body(self, one: GoOperation, index: int, body: ContentBody) -> str:
+    def _body(self, go: GoOperation, index: int, body: ContentBody) -> str:
         kinds = ", ".join(quoted(name) for name in body.media_types)
         cells = [f"kind: {quoted(body.kind)}", f"types: []string{{{kinds}}}"]
         if body.kind in ("form", "multipart") or (self.server and body.kind != "bytes"):
-            key = self.schemas.add(f"{one.method}.body.{index}", body.schema)
+            key = self.schemas.add(f"{go.method}.body.{index}", body.schema)
             if key:
                 cells.append(f"schema: {quoted(key)}")
         if body.encoding and body.kind in ("form", "multipart"):
@@ -269,15 +269,15 @@ class GoOperations:
     def client_methods(self) -> list[str]:
         """Write the methods of the client."""
         lines: list[str] = []
-        for one in self.named:
-            lines += self._doc(one, "")
+        for go in self.named:
+            lines += self._doc(go, "")
             lines += [
                 (
-                    f"func (c *Client) {one.method}(ctx context.Context, request {one.request}) "
-                    f"(*{one.response}, error) {{"
+                    f"func (c *Client) {go.method}(ctx context.Context, request {go.request}) "
+                    f"(*{go.response}, error) {{"
                 ),
-                f"\tresponse := &{one.response}{{}}",
-                f"\terr := c.call(ctx, {one.variable}, &request, response)",
+                f"\tresponse := &{go.response}{{}}",
+                f"\terr := c.call(ctx, {go.variable}, &request, response)",
                 "\treturn response, err",
                 "}",
                 "",
@@ -351,10 +351,10 @@ class GoOperations:
             ]
         return [*lines, "\t}, options)", "}", ""]
 
-    def _doc(self, one: GoOperation, indent: str) -> list[str]:
-        operation = one.operation
-        doc = comment(operation.doc, indent, name=one.method, deprecated=operation.deprecated)
-        return doc or [f"{indent}// {one.method} calls {operation.method} on the API."]
+    def _doc(self, go: GoOperation, indent: str) -> list[str]:
+        operation = go.operation
+        doc = comment(operation.doc, indent, name=go.method, deprecated=operation.deprecated)
+        return doc or [f"{indent}// {go.method} calls {operation.method} on the API."]
 
 
 def _struct(name: str, fields: list[tuple[str, str, list[str]]]) -> list[str]:

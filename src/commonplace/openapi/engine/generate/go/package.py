@@ -43,7 +43,7 @@ def runtime_names() -> frozenset[str]:
     """Return the package-level names that the runtime files use."""
     found = set(_OWN_NAMES)
     for name in _RUNTIME:
-        found.update(one or other for one, other in _TOP_LEVEL.findall(runtime_source(name)))
+        found.update(name or other for name, other in _TOP_LEVEL.findall(runtime_source(name)))
     return frozenset(found)
 
 

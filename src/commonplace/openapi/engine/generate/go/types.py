@@ -111,7 +111,9 @@ class GoTypes:
     def declare(self) -> list[str]:
         """Write all type declarations."""
         lines: list[str] = []
-        for declaration in sorted(self.api.declarations, key=lambda one: self.names[one]):
+        for declaration in sorted(
+            self.api.declarations, key=lambda declaration: self.names[declaration]
+        ):
             name = self.names[declaration]
             lines += comment(declaration.doc, name=name, deprecated=declaration.deprecated) or [
                 f"// {name} is a type of the API."
@@ -133,23 +135,23 @@ class GoTypes:
         lines = [f"type {name} struct {{"]
         empty_lists: list[str] = []
         awkward: list[tuple[Field, str, str]] = []
-        for one in struct.fields:
-            identifier = scope.claim(exported(one.name))
-            spelled, options = self.field_type(struct, one.use, required=one.required)
-            tag = json_tag(one.name, options)
+        for member in struct.fields:
+            identifier = scope.claim(exported(member.name))
+            spelled, options = self.field_type(struct, member.use, required=member.required)
+            tag = json_tag(member.name, options)
             if tag is None:
-                awkward.append((one, identifier, spelled))
+                awkward.append((member, identifier, spelled))
                 tag = '`json:"-"`'
             if (
-                one.required
-                and not one.use.nullable
-                and nilable(one.use.type)
-                and not is_any(one.use.type)
+                member.required
+                and not member.use.nullable
+                and nilable(member.use.type)
+                and not is_any(member.use.type)
             ):
                 empty_lists.append(
                     f"\tif m.{identifier} == nil {{\n\t\tm.{identifier} = {spelled}{{}}\n\t}}"
                 )
-            doc = comment(one.doc, "\t", deprecated=one.deprecated, limit=300)
+            doc = comment(member.doc, "\t", deprecated=member.deprecated, limit=300)
             if doc:
                 lines += columns(rows)
                 rows = []
@@ -172,7 +174,7 @@ class GoTypes:
         lines += ["}", ""]
         if not struct.fields and struct.additional is None:
             lines[-3:] = [f"type {name} struct{{}}", ""]
-        known = ", ".join(quoted(one.name) for one in struct.fields) if rest else ""
+        known = ", ".join(quoted(member.name) for member in struct.fields) if rest else ""
         return lines + self._codec(name, empty_lists, awkward, rest, known)
 
     def _codec(
@@ -268,7 +270,7 @@ class GoTypes:
             "",
             "// MarshalJSON writes the variant that is set.",
             f"func (u {name}) MarshalJSON() ([]byte, error) {{",
-            f"\treturn marshalVariants({', '.join('u.' + one for one in fields)})",
+            f"\treturn marshalVariants({', '.join('u.' + name for name in fields)})",
             "}",
             "",
             "// UnmarshalJSON reads the variant that fits.",
@@ -276,7 +278,7 @@ class GoTypes:
             f"\t*u = {name}{{}}",
             (
                 f"\treturn unmarshalVariants(data, {table}, "
-                f"{', '.join('&u.' + one for one in fields)})"
+                f"{', '.join('&u.' + name for name in fields)})"
             ),
             "}",
             "",
@@ -316,9 +318,9 @@ def nilable(kind: Type) -> bool:
 
 def _behind(kind: Type) -> Declaration | None:
     """Return the struct that a value of this type contains directly."""
-    seen = 0
-    while isinstance(kind, NamedType) and isinstance(kind.declaration, Alias) and seen < 50:
-        kind, seen = kind.declaration.target.type, seen + 1
+    steps = 0
+    while isinstance(kind, NamedType) and isinstance(kind.declaration, Alias) and steps < 50:
+        kind, steps = kind.declaration.target.type, steps + 1
     return (
         kind.declaration
         if isinstance(kind, NamedType) and isinstance(kind.declaration, Struct)
@@ -335,17 +337,17 @@ def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaratio
     for declaration in declarations:
         if isinstance(declaration, Struct):
             targets = [
-                _behind(one.use.type)
-                for one in declaration.fields
-                if one.required and not one.use.nullable
+                _behind(member.use.type)
+                for member in declaration.fields
+                if member.required and not member.use.nullable
             ]
             edges[declaration] = [target for target in targets if target is not None]
     component = _components(edges)
     return {
-        (one, other)
-        for one, targets in edges.items()
+        (member, other)
+        for member, targets in edges.items()
         for other in targets
-        if component[one] == component.get(other)
+        if component[member] == component.get(other)
     }
 
 

@@ -48,9 +48,9 @@ class PythonClient:
             tables += self._table(operation, table)
             methods += self._method(operation, method, table)
         schemes = ", ".join(
-            f"{literal(one.name)}: Scheme({literal(one.kind)}, {literal(one.place)}, "
-            f"{literal(one.parameter)}, {literal(one.scheme)})"
-            for one in self.api.schemes
+            f"{literal(scheme.name)}: Scheme({literal(scheme.kind)}, {literal(scheme.place)}, "
+            f"{literal(scheme.parameter)}, {literal(scheme.scheme)})"
+            for scheme in self.api.schemes
         )
         body = [
             *tables,
@@ -107,18 +107,18 @@ class PythonClient:
         if operation.parameters:
             lines += [
                 "    parameters=(",
-                *[f"        {_parameter(one)}," for one in operation.parameters],
+                *[f"        {_parameter(parameter)}," for parameter in operation.parameters],
                 "    ),",
             ]
         if operation.bodies:
             lines += [
                 "    bodies=(",
-                *[f"        {_body(one)}," for one in operation.bodies],
+                *[f"        {_body(body)}," for body in operation.bodies],
                 "    ),",
             ]
         entries = [
-            f"        {literal(one.status)}: {self._response_kind(one.contents)},"
-            for one in operation.responses
+            f"        {literal(response.status)}: {self._response_kind(response.contents)},"
+            for response in operation.responses
         ]
         if entries:
             lines += ["    responses={", *entries, "    },"]
@@ -131,8 +131,8 @@ class PythonClient:
         accepted = list(
             dict.fromkeys(
                 kind
-                for one in operation.responses
-                for body in one.contents
+                for response in operation.responses
+                for body in response.contents
                 for kind in body.media_types
             )
         )
@@ -249,8 +249,10 @@ def _binary_fields(kind: Type) -> list[str]:
         return []
     octets = Primitive(Scalar.BYTES)
     found = []
-    for one in declaration.fields:
-        inner = one.use.type.item.type if isinstance(one.use.type, ListOf) else one.use.type
+    for member in declaration.fields:
+        inner = (
+            member.use.type.item.type if isinstance(member.use.type, ListOf) else member.use.type
+        )
         if inner == octets:
-            found.append(one.name)
+            found.append(member.name)
     return found
