@@ -23,7 +23,7 @@ Id = Annotated[
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
 
 
-class EntryType(StrEnum):
+class EntryTypeName(StrEnum):
     BUG = "bug"
     PATTERN = "pattern"
     DECISION = "decision"

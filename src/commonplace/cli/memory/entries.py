@@ -10,7 +10,7 @@ import typer
 
 from commonplace.cli.memory.common import (
     MODEL_SECONDS,
-    EntryType,
+    EntryTypeName,
     Id,
     Limit,
     current_project,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add(
-    type_: Annotated[EntryType, typer.Argument(metavar="TYPE", help="Kind of entry.")],
+    type_: Annotated[EntryTypeName, typer.Argument(metavar="TYPE", help="Kind of entry.")],
     title: Annotated[str, typer.Argument(help="Symptom and cause in at most 100 characters.")],
     content: Annotated[
         str | None,
@@ -98,7 +98,7 @@ def _print_added(added: JsonObject) -> None:
 def search(
     query: Annotated[list[str], typer.Argument(help="Words or a question.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=20, help="Most results.")] = 5,
-    type_: Annotated[EntryType | None, typer.Option("--type", help="Only this type.")] = None,
+    type_: Annotated[EntryTypeName | None, typer.Option("--type", help="Only this type.")] = None,
     project: Annotated[
         str | None,
         typer.Option("--project", "-p", help="Only this project; . for the one around you."),
@@ -196,7 +196,7 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
 
 def list_entries(
     limit: Limit = 20,
-    type_: Annotated[EntryType | None, typer.Option("--type", help="Only this type.")] = None,
+    type_: Annotated[EntryTypeName | None, typer.Option("--type", help="Only this type.")] = None,
     project: Annotated[
         str | None,
         typer.Option("--project", "-p", help="Only this project; . for the one around you."),
@@ -240,7 +240,7 @@ def edit(
     tags: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="New tags, replacing the old ones.")
     ] = None,
-    type_: Annotated[EntryType | None, typer.Option("--type", help="New type.")] = None,
+    type_: Annotated[EntryTypeName | None, typer.Option("--type", help="New type.")] = None,
     project: Annotated[str | None, typer.Option("--project", "-p", help="New project.")] = None,
     confidence: Annotated[
         int | None, typer.Option("--confidence", min=0, max=5, help="New confidence.")

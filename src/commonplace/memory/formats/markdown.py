@@ -214,7 +214,7 @@ def _split(text: str, where: str, batch: Batch) -> tuple[JsonObject, str]:
     if found is None:
         return {}, text
     try:
-        front = yaml.load(found[1], Loader=_TimelessLoader)  # noqa: S506 - a subclass of the safe loader
+        front = yaml.load(found[1], Loader=_TimelessLoader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         batch.problems.append(
             f"{where}: the front matter is not YAML ({str(error).splitlines()[0]})"

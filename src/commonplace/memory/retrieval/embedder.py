@@ -59,19 +59,18 @@ class CachedEmbedder:
         return False
 
     def embed(self, texts: Sequence[str]) -> Vector:
+        """Embed texts, except those that are remembered."""
         import numpy as np
 
-        known = {text: vector for text in texts if (vector := self._recent.get(text)) is not None}
-        new = list(dict.fromkeys(text for text in texts if text not in known))
+        vectors = {text: vector for text in texts if (vector := self._recent.get(text)) is not None}
+        new = list(dict.fromkeys(text for text in texts if text not in vectors))
         if new:
             for text, vector in zip(new, self._embedder.embed(new), strict=True):
-                known[text] = vector
+                vectors[text] = vector
                 self._recent.put(text, vector)
-        return (
-            np.stack([known[text] for text in texts])
-            if texts
-            else np.zeros((0, self.dimensions), dtype=np.float32)
-        )
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([vectors[text] for text in texts])
 
     def embed_query(self, text: str) -> Vector:
         return self._embedder.embed_query(text)
