@@ -14,7 +14,7 @@ from transport_clients import Http, Stdio
 
 from commonplace.bootstrap.app import build
 from commonplace.dispatch.tool import Tool
-from commonplace.instructions.toolset import ACTIONS, tool_name
+from commonplace.instructions.names import ACTIONS, tool_name
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.settings import Settings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.auth import AuthContext, local_user
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
     from commonplace.files.assembly import External
     from commonplace.files.service import FilesService
-    from commonplace.instructions.service import Service as InstructionsService
+    from commonplace.instructions.results import RequestStats
+    from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def open_instructions(services: Services) -> InstructionsService:
     """Open the instruction catalogue."""
-    from commonplace.instructions.service import Service
+    from commonplace.instructions.assembly import build_service
 
     settings, tracer = services.settings, services.tracer
-    return Service(
+    return build_service(
         settings.instructions_directory,
         settings.data,
         settings.mcp.instructions,
@@ -36,17 +36,19 @@ def open_instructions(services: Services) -> InstructionsService:
     )
 
 
-def _request_stats(services: Services) -> Mapping[str, float]:
+def _request_stats(services: Services) -> RequestStats:
     """Summarize the calls of this process, for the health of the catalogue."""
-    methods = services.server.figures(local_user()).methods
-    count = sum(figures.count for figures in methods)
+    from commonplace.instructions.results import RequestStats
+
+    methods = services.server.snapshot(local_user())["methods"]
+    count = sum(method["count"] for method in methods)
     if not count:
-        return {}
-    return {
-        "requestCount": count,
-        "avgResponseTime": sum(figures.average_ms * figures.count for figures in methods) / count,
-        "errorRate": sum(figures.errors for figures in methods) / count,
-    }
+        return RequestStats()
+    return RequestStats(
+        count,
+        sum(method["avgMs"] * method["count"] for method in methods) / count,
+        sum(method["errors"] for method in methods) / count,
+    )
 
 
 def open_files(services: Services) -> FilesService:

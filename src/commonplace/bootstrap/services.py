@@ -23,7 +23,7 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.files.service import FilesService
-    from commonplace.instructions.service import Service as InstructionsService
+    from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch

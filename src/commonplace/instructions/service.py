@@ -1,628 +1,448 @@
-"""The catalogue's use cases, reading side, and the assembly of everything a server needs.
+"""Facade of the instruction catalogue: one method per use case.
 
-Writing is in `writing.py`.
+Every method takes the caller first and returns frozen values. Use cases that write, or that few
+callers need, are imported when they are first called, so that a reader starts quickly.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from commonplace import __version__
-from commonplace.instructions.engine import gates as gating
-from commonplace.instructions.engine import graph as graphing
-from commonplace.instructions.engine import review as reviewing
-from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.hashing import (
-    fits_claim,
-    governance_line,
-    governance_record,
-    hash_body,
-    hash_governance_lines,
+from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
+from commonplace.instructions.engine.usage import ReportedUse
+from commonplace.instructions.model import Author, ClientCopy, Instruction
+from commonplace.instructions.results import (
+    CatalogueHealth,
+    CatalogueListing,
+    CatalogueMatches,
+    CatalogueState,
+    Categories,
+    ClientDifference,
+    EntryRefusal,
+    FoundInstruction,
+    GovernanceDigest,
+    GovernanceUpdate,
+    GroomResult,
+    HotSet,
+    ImportResult,
+    Inspection,
+    InstructionHistory,
+    IntegrityReport,
+    QueryResult,
+    RemovalResult,
+    RepairedLookup,
+    RestoreResult,
+    ReviewsDue,
+    RewriteResult,
+    UseRecord,
+    WriteResult,
 )
-from commonplace.instructions.engine.normalise import Rules
-from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
-from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
-from commonplace.instructions.model import (
-    MAX_BATCH,
-    MAX_FILE_BYTES,
-    MAX_RESULTS,
-    Instruction,
-    is_valid_id,
-)
-from commonplace.instructions.store.configuration import Configuration
-from commonplace.instructions.store.directory import Directory, Retries
-from commonplace.instructions.store.feedback import Feedback
-from commonplace.instructions.store.folder import Shelf, Trace
-from commonplace.instructions.store.journal import state_directory
-from commonplace.instructions.store.usage import Usage
-from commonplace.instructions.usecases.briefs import Briefs
-from commonplace.kernel.clock import Clock, iso, utc_now
-from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json.document import Document
-from commonplace.kernel.settings import InstructionsSettings
+from commonplace.instructions.store.feedback import FeedbackStore
+from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.instructions.use_cases.reading import CatalogueReader
+from commonplace.instructions.use_cases.searching import CatalogueSearch
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.json_types import Json
+from commonplace.kernel.lazy import lazy
 
 if TYPE_CHECKING:
-    from commonplace.instructions.store.search_index import InstructionIndex
+    from commonplace.instructions.engine.gates import GateReport
+    from commonplace.instructions.engine.graph import Graph, GraphOptions
+    from commonplace.instructions.engine.groom import GroomMode
+    from commonplace.instructions.engine.review import PromptReview
+    from commonplace.instructions.use_cases.adding import AddRequest
+    from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
+    from commonplace.instructions.use_cases.group_commit import GroupCommitQueue
+    from commonplace.instructions.use_cases.importing import ImportOptions
+    from commonplace.instructions.use_cases.removing import RemovalOptions
 
-DEFAULT_SEARCH = 50
-DEFAULT_QUERY = 100
 THREADS = 24
-MATCHES_KEPT = 32
-REPAIR_FIELDS = (  # of contract 000's recovery guide, in every trace
-    "expectOnDisk",
-    "expectInCatalog",
-    "attemptedReload",
-    "attemptedLate",
-    "repairedVisibility",
-    "lateMaterialized",
-    "lateMaterializeRejected",
-)
-GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
+InspectionScope = Literal["catalog", "instruction", "governance", "usage"]
 
 
-Show = Callable[[Catalogue, Sequence[str]], list[Document]]
-
-
-def _quiet(category: str, data: Mapping[str, Any]) -> None:
-    return None
-
-
-class Service:
-    """One instruction folder as one process serves it."""
+class InstructionsService:
+    """Instruction catalogue as one process serves it."""
 
     def __init__(
         self,
-        directory: Path,
-        data: Path,
-        settings: InstructionsSettings | None = None,
+        parts: CatalogueParts,
+        feedback: FeedbackStore,
         *,
-        mutation_enabled: Callable[[], bool] | None = None,
-        clock: Clock = utc_now,
-        trace: Trace = _quiet,
-        request_stats: Callable[[], Mapping[str, float]] | None = None,
-        trace_files: bool = False,
+        mutation_enabled: Callable[[], bool],
     ) -> None:
-        settings = self.settings = settings or InstructionsSettings()
-        self.mutation_enabled = mutation_enabled or (lambda: settings.mutation_enabled)
-        self.clock = clock
-        self.trace = trace
-        self.started = time.monotonic()
-        self.request_stats = request_stats or (dict)
-        self.configuration = Configuration(directory, data)
-        retries = Retries(
-            settings.read_retries,
-            settings.read_backoff_ms / 1000,
-            settings.write_retries,
-            settings.write_backoff_ms / 1000,
-        )
-        self.rules = Rules(
-            canonical=not settings.canonical_disable, owners=self.configuration.owners
-        )
-        files = Directory(directory, rules=self.rules, retries=retries)
-        if trace_files:
-            files.trace_file = lambda name, outcome: trace(
-                "catalog:file", {"file": name, "outcome": outcome}
-            )
-        self.shelf = Shelf(
-            files,
-            state_directory(directory, data),
-            clock=self.now,
-            trace=trace,
-            may_write=self.mutation_enabled,
-            agent=settings.agent_id,
-        )
-        self.usage = Usage(
-            data / "usage-snapshot.json",
-            clock=self.now,
-            flush_seconds=settings.usage_flush_ms / 1000,
-            rate_limited=not settings.usage_rate_limit_disabled,
-            clamped=not settings.usage_clamp_disabled,
-        )
-        self.feedback = Feedback(data / "feedback.json", clock=self.now)
-        self.briefs = Briefs()
-        self._index: InstructionIndex | None = None
-        self._indexing = threading.Lock()
-        self._graph: tuple[int, dict[str, Any]] | None = None
-        self._governed: tuple[int, str] | None = None
-        self._watcher: Any = None
+        self.feedback = feedback
+        self.mutation_enabled = mutation_enabled
+        self.now = parts.now
+        self.locks: dict[str, threading.RLock] = {}  # of the lazy properties
+        self.usage_enabled = parts.settings.usage_enabled
+        self._parts = parts
+        self._store = parts.store
+        self._search = CatalogueSearch(parts.store)
+        self._reader = CatalogueReader(parts, self._search)
+        self._started = time.monotonic()
         self._executor: ThreadPoolExecutor | None = None
-        self._closers: list[Callable[[], None]] = []
-        self._closing = threading.Event()
-        self._loading = threading.Lock()
-        self._matched: dict[str, tuple[int, set[str]]] = {}
-        self.counters: dict[str, int] = {}
 
-    def now(self) -> str:
-        return iso(self.clock())
-
-    # Life
+    # Life cycle
 
     @property
     def loaded(self) -> bool:
-        return self.shelf.loaded
+        """Tell whether the catalogue is in memory."""
+        return self._store.loaded
 
     @property
     def searchable(self) -> bool:
-        return self._index is not None
-
-    def load(self) -> None:
-        """Read the folder, once, and start watching it."""
-        if self.shelf.loaded:
-            return
-        with self._loading:
-            if self.shelf.loaded:
-                return
-            if self.mutation_enabled():
-                self.shelf.directory.sweep()
-            self.shelf.ensure_loaded()
-            threading.Thread(
-                target=self.shelf.settle,
-                args=(self._closing,),
-                name="instructions-settle",
-                daemon=True,
-            ).start()
-            self.watch()
-
-    def watch(self) -> None:
-        """Notice edits by editors and git from now on, until `close`."""
-        if self._watcher is None and self.settings.watch:
-            from commonplace.instructions.store.watcher import Watcher
-
-            self._watcher = Watcher(self.shelf)
-            self._watcher.start()
-
-    def on_close(self, close: Callable[[], None]) -> None:
-        """What `close` has to end before the files are let go."""
-        self._closers.append(close)
-
-    def close(self) -> None:
-        self._closing.set()
-        if self._watcher is not None:
-            self._watcher.stop()
-            self._watcher = None
-        self.usage.close()
-        for close in self._closers:
-            close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-            self._executor = None
-        self.shelf.close()
+        """Tell whether the search index is built."""
+        return self._search.ready
 
     @property
     def executor(self) -> ThreadPoolExecutor:
-        """Threads for calls that wait for the disk or go through the whole catalogue."""
+        """Threads for calls that wait for the disk or scan the whole catalogue."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(THREADS, "instructions")
         return self._executor
 
+    def load(self) -> None:
+        """Load the catalogue, once."""
+        self._store.open()
+
     def prepare_search(self) -> None:
-        """Build the index; calls that search before it is there wait for it."""
-        with self._indexing:
-            if self._index is not None:
-                return
-            from commonplace.instructions.store.search_index import (
-                InstructionIndex,  # only searches need it
-            )
+        """Load the catalogue and build the search index, once."""
+        self._search.prepare()
 
-            self.load()
-            with self.shelf.lock:
-                known = dict(self.shelf.fresh().entries)
-            index = InstructionIndex(known, self.shelf.lock)
-            with self.shelf.lock:
-                present = self.shelf.catalogue.entries
-                for id_ in known.keys() | present.keys():
-                    before, after = known.get(id_), present.get(id_)
-                    if before is not after:
-                        index.change(before, after)
-                self._index = index
-                self.shelf.catalogue.follow(index.change)
-                self.on_close(index.close)
+    def close(self) -> None:
+        """Finish queued writes, then stop threads and close files."""
+        self._parts.usage.close()
+        if "_adds" in vars(self):
+            self._adds.close()
+        self._search.close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+            self._executor = None
+        self._store.close()
 
-    # Showing
+    # Reading
 
-    def show(self, entry: Instruction) -> Document:
-        """The document a caller sees, with its usage where there is any."""
-        count = self.usage.of(entry.id)
-        if count is None or not count.total:
-            return entry.document
-        return entry.document.extended(
-            {
-                "usageCount": count.total,
-                "firstSeenTs": count.first_seen,
-                "lastUsedAt": count.last_used,
-            }
-        )
+    def get(self, caller: AuthContext, id_: str) -> FoundInstruction | None:
+        """Return an instruction by id."""
+        return self._reader.get(id_)
 
-    def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
-        entries, used = catalogue.entries, self.usage.known()
-        return [self.show(entries[id_]) if id_ in used else entries[id_].document for id_ in ids]
-
-    # Reads
-
-    def get(self, id_: str) -> dict[str, Any]:
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            entry = catalogue.entries.get(id_)
-            if entry is None:
-                return {
-                    "notFound": True,
-                    "id": id_[:200],
-                    "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden "
-                    "file.",
-                }
-            return {"hash": catalogue.hash, "item": self.show(entry)}
-
-    def get_enhanced(self, id_: str) -> dict[str, Any]:
-        """`get`, and where that finds nothing: compare the folder, then read that one file."""
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            entry = catalogue.entries.get(id_)
-            repair = None if entry is not None else self._surface(id_)
-            entry = catalogue.entries.get(id_)
-            self.trace("get", {"id": id_[:200], "found": entry is not None, **(repair or {})})
-            if entry is None:
-                return {"notFound": True, "id": id_[:200], "trace": repair}
-            shown = {"hash": catalogue.hash, "item": self.show(entry)}
-            return shown if repair is None else {**shown, "trace": repair}
-
-    def _surface(self, id_: str) -> dict[str, Any]:
-        """Make one file visible if it can be: the repair paths of contract 000's recovery guide,
-        with its trace fields.
-        """
-        repair: dict[str, Any] = dict.fromkeys(REPAIR_FIELDS, False)
-        if not is_valid_id(id_) or self.shelf.directory.stamp_of(f"{id_}.json") is None:
-            return repair
-        repair["expectOnDisk"] = repair["attemptedReload"] = True
-        self.shelf.compare()
-        if self.shelf.catalogue.get(id_) is None:
-            repair["attemptedLate"] = True
-            reading = self.shelf.read_one(id_)
-            if reading.instruction is not None:
-                repair["lateMaterialized"] = True
-                self._count("getLateMaterialize")
-            else:
-                repair["lateMaterializeRejected"] = True
-                reason = reading.rejection.reason if reading.rejection else "gone"
-                repair["reason"] = (
-                    f"{reason}: {reading.rejection.detail}" if reading.rejection else reason
-                )
-                suffix = {"parse": "ParseError", "empty": "EmptyFile"}.get(reason, "Rejected")
-                self._count(f"getLateMaterialize{suffix}")
-        repair["expectInCatalog"] = repair["repairedVisibility"] = (
-            self.shelf.catalogue.get(id_) is not None
-        )
-        return repair
-
-    def _count(self, name: str) -> None:
-        self.counters[name] = self.counters.get(name, 0) + 1
+    def get_repairing(self, caller: AuthContext, id_: str) -> RepairedLookup:
+        """Return an instruction; if it is missing, look for its file again."""
+        return self._reader.get_repairing(id_)
 
     def list_entries(
         self,
-        category: str | None,
-        limit: int | None,
-        offset: int,
-        expect_id: str | None,
-        show: Show | None = None,
-    ) -> dict[str, Any]:
-        check_results(limit)
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            repair: dict[str, Any] | None = None
-            if expect_id is not None:
-                if catalogue.get(expect_id) is None:
-                    repair = self._surface(expect_id)
-                else:
-                    repair = {
-                        **dict.fromkeys(REPAIR_FIELDS, False),
-                        "expectOnDisk": True,
-                        "expectInCatalog": True,
-                    }
-            ids = catalogue.ids if category is None else catalogue.members(category.strip().lower())
-            count = len(ids)
-            if (
-                expect_id is not None
-                and catalogue.get(expect_id) is not None
-                and (category is None or expect_id in ids)
-            ):
-                ids = [expect_id, *(id_ for id_ in ids if id_ != expect_id)]
-            chosen = ids[offset : offset + (MAX_RESULTS if limit is None else limit)]
-            answer: dict[str, Any] = {
-                "hash": catalogue.hash,
-                "count": count,
-                "items": (show or self.show_ids)(catalogue, chosen),
-            }
-            if repair is not None:
-                answer["trace"] = repair
-                self.trace(
-                    "list",
-                    {"expectId": expect_id, "total": len(catalogue), "filtered": count, **repair},
-                )
-            return answer
+        caller: AuthContext,
+        *,
+        category: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        expect_id: str | None = None,
+        compact: bool = False,
+    ) -> CatalogueListing:
+        """List instructions by id; an expected id comes first, and is repaired if hidden."""
+        return self._reader.list_entries(
+            category=category, limit=limit, offset=offset, expect_id=expect_id, compact=compact
+        )
 
     def list_scoped(
         self,
-        user: str | None,
-        workspace: str | None,
-        teams: Sequence[str],
-        limit: int | None,
-        offset: int,
-        show: Show | None = None,
-    ) -> dict[str, Any]:
-        """The narrowest scope that has anything: user, workspace, team, else what addresses all."""
-        check_results(limit)
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            found: set[str] = set()
-            scope = "all"
-            for name, facet, values in (
-                ("user", "userId", [user]),
-                ("workspace", "workspaceId", [workspace]),
-                ("team", "teamIds", teams),
-            ):
-                found = set().union(
-                    *(catalogue.facet(facet).get(value.lower(), set()) for value in values if value)
-                )
-                if found:
-                    scope = name
-                    break
-            else:
-                found = catalogue.facet("audience").get("all", set())
-            ids = sorted(found)
-            return {
-                "hash": catalogue.hash,
-                "count": len(ids),
-                "scope": scope,
-                "items": (show or self.show_ids)(
-                    catalogue, ids[offset : offset + (limit or MAX_RESULTS)]
-                ),
-            }
+        caller: AuthContext,
+        *,
+        user: str | None = None,
+        workspace: str | None = None,
+        teams: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        compact: bool = False,
+    ) -> CatalogueListing:
+        """List the narrowest scope that has instructions: user, workspace, team, else all."""
+        return self._reader.list_scoped(
+            user=user, workspace=workspace, teams=teams, limit=limit, offset=offset, compact=compact
+        )
 
     def search(
-        self, query: str, limit: int, highlight: bool, brief: bool = False
-    ) -> dict[str, Any]:
-        """Needs `prepare_search` first."""
-        check_results(limit)
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            assert self._index is not None
-            found = self._index.search(query, limit)
-            answer: dict[str, Any] = {
-                "hash": catalogue.hash,
-                "count": found.count,
-                "items": self.briefs.found(catalogue, found.names, query)
-                if brief
-                else self.show_ids(catalogue, found.names),
-                "query": query,
-            }
-            if found.relaxed:
-                answer["relaxed"] = True
-            if highlight:
-                from commonplace.instructions.engine.highlight import highlights
-
-                answer["highlights"] = [
-                    highlights(catalogue.entries[id_], query) for id_ in found.names
-                ]
-            return answer
+        self,
+        caller: AuthContext,
+        query: str,
+        *,
+        limit: int,
+        highlight: bool = False,
+        compact: bool = False,
+    ) -> CatalogueMatches:
+        """Find instructions by words or part of the text. Needs `prepare_search` first."""
+        return self._reader.search(query, limit=limit, highlight=highlight, compact=compact)
 
     def query(
         self,
-        filters: Mapping[str, Any],
-        sort: Sort,
+        caller: AuthContext,
+        filters: CatalogueFilters,
+        *,
+        order: CatalogueOrder | None = None,
         limit: int,
-        cursor: str | None,
-        offset: int,
-        show: Show | None = None,
-    ) -> dict[str, Any]:
-        """Needs `prepare_search` first where `filters.text` is given."""
-        begun = time.perf_counter()
-        check_results(limit)
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            allowed = candidates(catalogue, filters, self._matching)
-            try:
-                found = page(catalogue, allowed, sort, limit, cursor, offset)
-            except BadCursor as error:
-                raise CommonplaceError(
-                    INVALID_CURSOR,
-                    f"{error}.",
-                    hint="Start again without a cursor.",
-                    details={"field": "cursor"},
-                ) from None
-            answer: dict[str, Any] = {
-                "hash": catalogue.hash,
-                "items": (show or self.show_ids)(catalogue, found.items),
-                "total": found.total,
-                "returned": len(found.items),
-            }
-        if found.next_cursor:
-            answer["nextCursor"] = found.next_cursor
-        answer["appliedFilters"] = dict(filters)
-        answer["performanceMs"] = round((time.perf_counter() - begun) * 1000, 3)
-        return answer
+        cursor: str | None = None,
+        offset: int = 0,
+        compact: bool = False,
+    ) -> QueryResult:
+        """Filter, sort and page. Needs `prepare_search` first if `filters.text` is given."""
+        return self._reader.query(
+            filters, order=order, limit=limit, cursor=cursor, offset=offset, compact=compact
+        )
 
-    def _matching(self, text: str) -> set[str]:
-        """Ids that contain a text; kept until the catalogue changes, because pages ask again."""
-        assert self._index is not None
-        generation = self.shelf.catalogue.generation
-        known = self._matched.get(text)
-        if known is None or known[0] != generation:
-            if len(self._matched) >= MATCHES_KEPT:
-                self._matched.clear()
-            known = self._matched[text] = (generation, self._index.matching(text))
-        return known[1]
+    def categories(self, caller: AuthContext) -> Categories:
+        """Count the instructions of each category."""
+        return self._reader.categories()
 
-    def categories(self) -> dict[str, Any]:
-        entries, current = self.shelf.snapshot()
-        counts: dict[str, int] = {}
-        updated: dict[str, str] = {}
-        for entry in entries:
-            moment = str(entry.document["updatedAt"])
-            for name in entry.document["categories"]:
-                counts[name] = counts.get(name, 0) + 1
-                updated[name] = max(updated.get(name, ""), moment)
-        listed = [
-            {"name": name, "count": counts[name], "lastUpdated": updated[name]}
-            for name in sorted(counts)
-        ]
-        return {
-            "categories": listed,
-            "totalDistinct": len(listed),
-            "catalogHash": current,
-            "count": len(listed),
-        }
+    def export(self, caller: AuthContext, ids: Sequence[str] | None = None) -> CatalogueListing:
+        """Return all instructions, or some by id."""
+        return self._reader.export(ids)
 
-    def governance_hash(self, include_items: bool) -> dict[str, Any]:
-        if not include_items:
-            count, digest = self._governance()
-            return {"count": count, "governanceHash": digest, "algorithm": "sha256"}
-        entries, _ = self.shelf.snapshot()
-        items = [
-            {
-                "id": entry.id,
-                "governance": governance_record(entry.document),
-                "hash": entry.governance_hash,
-            }
-            for entry in entries
-        ]
-        return {
-            "count": len(entries),
-            "governanceHash": self.governance_of(entries),
-            "algorithm": "sha256",
-            "items": items,
-        }
+    def diff(
+        self,
+        caller: AuthContext,
+        client_hash: str | None = None,
+        copies: Sequence[ClientCopy] | None = None,
+    ) -> ClientDifference:
+        """Compare the catalogue with a client's copy."""
+        from commonplace.instructions.use_cases.comparison import compare_with_client
 
-    def _governance(self) -> tuple[int, str]:
-        """How many instructions there are and the governance hash of all, which is kept until
-        the catalogue changes.
-        """
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            count, generation = len(catalogue), catalogue.generation
-            if self._governed is not None and self._governed[0] == generation:
-                return count, self._governed[1]
-            entries = list(catalogue)
-        digest = self.governance_of(entries)
-        self._governed = (generation, digest)
-        return count, digest
+        return compare_with_client(self._store, self._reader.show, client_hash, copies)
 
-    def governance_of(self, entries: Sequence[Instruction]) -> str:
-        """The governance hash of these, which come sorted by id."""
-        lines = (governance_line(entry.document) for entry in entries)
-        return hash_governance_lines(lines, trailing_newline=self.settings.hash_trailing_newline)
+    def instructions(self, caller: AuthContext) -> Iterator[Instruction]:
+        """Yield every instruction in order of id."""
+        self.load()
+        yield from self._store.snapshot()[0]
 
-    def verify(self) -> dict[str, Any]:
-        """Every body hashed again and compared with what its file claims; the folder is compared
-        first.
-        """
-        self.shelf.ensure_loaded()
-        self.shelf.compare()
-        entries, current = self.shelf.snapshot()
-        issues = []
-        for entry in entries:
-            body = entry.document["body"]
-            expected = entry.stored_hash or entry.source_hash
-            if not fits_claim(body, expected):
-                issues.append({"id": entry.id, "expected": expected, "actual": hash_body(body)})
-        return {"hash": current, "count": len(entries), "issues": issues, "issueCount": len(issues)}
+    # Analysis
+
+    @lazy
+    def _analysis(self) -> CatalogueAnalysis:
+        from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
+
+        return CatalogueAnalysis(self._parts)
+
+    def governance_hash(
+        self, caller: AuthContext, *, include_entries: bool = False
+    ) -> GovernanceDigest:
+        """Return one hash over the governance fields of all instructions."""
+        return self._analysis.governance_hash(include_entries=include_entries)
+
+    def verify(self, caller: AuthContext) -> IntegrityReport:
+        """Hash every body again, and compare with the hash that its file claims."""
+        return self._analysis.verify()
 
     def graph(
-        self, options: graphing.GraphOptions, format_: str, budget: int | None = None
-    ) -> dict[str, Any]:
-        """Schema 1 or 2, cut to about `budget` bytes where one is given.
+        self,
+        caller: AuthContext,
+        options: GraphOptions,
+        format_: str = "json",
+        *,
+        with_usage: bool = False,
+        budget: int | None = None,
+    ) -> Graph:
+        """Return the graph of instructions, cut to about `budget` bytes if one is given."""
+        return self._analysis.graph(options, format_, with_usage=with_usage, budget=budget)
 
-        The plain call is kept until the catalogue changes.
-        """
-        plain = (
-            budget is None
-            and options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment())
-            and format_ == "json"
-        )
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            generation = catalogue.generation
-            if plain and self._graph is not None and self._graph[0] == generation:
-                return self._graph[1]
-            entries, modified = list(catalogue), catalogue.last_modified()
-        if budget is not None:
-            return graphing.build_within(
-                entries,
-                options,
-                partial(graphing.draw, format_=format_, generated_at=modified),
-                budget,
-            )
-        graph = graphing.draw(graphing.build(entries, options), format_, modified)
-        if plain:
-            self._graph = (generation, graph)
-        return graph
+    def evaluate_gates(self, caller: AuthContext) -> GateReport | None:
+        """Check the policy gates; None if there are none. Raises INVALID_GATES."""
+        from commonplace.instructions.engine.gates import evaluate
 
-    def _graph_environment(self) -> dict[str, Any]:
-        return {
-            "primary_edges": self.settings.graph_include_primary_edges,
-            "category_cap": self.settings.graph_large_category_cap,
-        }
+        gates = self._parts.configuration.gates()
+        return None if gates is None else evaluate(gates, self._store.snapshot()[0])
 
-    def graph_options(self, **asked: Any) -> graphing.GraphOptions:
-        """Options of a call with the environment's knobs and our own bound applied."""
-        edges = asked.pop("max_edges", None)
-        bound = GRAPH_EDGES if edges is None else min(edges, GRAPH_EDGES)
-        return graphing.GraphOptions(max_edges=bound, **asked, **self._graph_environment())
+    def review_prompt(self, caller: AuthContext, prompt: str) -> PromptReview:
+        """Check a prompt against the criteria. Raises INVALID_CRITERIA."""
+        from commonplace.instructions.engine.review import review
 
-    def usage_count(self, id_: str) -> int:
-        count = self.usage.of(id_)
-        return count.total if count else 0
+        return review(prompt, self._parts.configuration.criteria())
 
-    def evaluate_gates(self) -> dict[str, Any]:
-        gates = self.configuration.gates.read()
-        if gates is None:
-            return {
-                "notConfigured": True,
-                "generatedAt": self.now(),
-                "results": [],
-                "summary": {"errors": 0, "warnings": 0, "total": 0},
-            }
-        entries, _ = self.shelf.snapshot()
-        return {"generatedAt": self.now(), **gating.evaluate(gates, entries)}
+    def reviews_due(
+        self, caller: AuthContext, *, before: str | None = None, limit: int = 25, offset: int = 0
+    ) -> ReviewsDue:
+        """Return what is due for review, longest overdue first."""
+        from commonplace.instructions.use_cases.governance import find_reviews_due
 
-    def review_prompt(self, prompt: str) -> dict[str, Any]:
-        refused = reviewing.too_long(prompt)
-        if refused is not None:
-            return dict(refused)
-        return reviewing.review(prompt, self.configuration.criteria())
+        return find_reviews_due(self._parts, before, limit, offset)
 
-    def limits(self) -> dict[str, int]:
-        return {
-            "maxBatchSize": MAX_BATCH,
-            "maxQueryResults": MAX_RESULTS,
-            "maxFileSize": MAX_FILE_BYTES,
-        }
+    def health(self, caller: AuthContext) -> CatalogueHealth:
+        """Examine the catalogue and its storage."""
+        from commonplace.instructions.use_cases.inspection import check_health
+
+        return check_health(self._parts, self._started)
+
+    def inspect(self, caller: AuthContext, scope: InspectionScope, id_: str | None) -> Inspection:
+        """Return details of the catalogue; with an id, of that instruction."""
+        from commonplace.instructions.use_cases import inspection
+
+        if scope == "governance":
+            digest = self.governance_hash(caller).digest
+            return inspection.inspect_governance(self._parts, id_, digest)
+        if scope == "usage":
+            return inspection.inspect_usage(self._parts, id_)
+        if scope == "catalog" and id_ is None:
+            return inspection.inspect_catalogue(self._parts, self.searchable, self._reader.counters)
+        found = self._reader.get(id_) if id_ is not None else None
+        return inspection.inspect_instruction(self._parts, id_, found.item if found else None)
 
     def doctor(self) -> list[dict[str, str]]:
-        """What an operator should know of the catalogue."""
-        from commonplace.instructions.usecases.inspection import doctor
+        """Return the findings that `commonplace doctor` prints."""
+        from commonplace.instructions.use_cases.inspection import check_health, diagnose
 
-        return doctor(self)
+        return diagnose(check_health(self._parts, self._started))
 
-    @property
-    def version(self) -> str:
-        return __version__
+    # Writing
 
+    @lazy
+    def _adds(self) -> GroupCommitQueue[AddRequest, WriteResult]:
+        from commonplace.instructions.use_cases.adding import add_group
+        from commonplace.instructions.use_cases.group_commit import GroupCommitQueue
 
-def check_results(limit: int | None) -> None:
-    if limit is not None and limit > MAX_RESULTS:
-        raise CommonplaceError(
-            CATALOGUE_LIMIT,
-            f"limit {limit} is above the most results of one call, {MAX_RESULTS}.",
-            hint=f"Ask for at most {MAX_RESULTS} and page on.",
-            details={
-                "field": "limit",
-                "limit": "maxQueryResults",
-                "maximum": MAX_RESULTS,
-                "actual": limit,
-            },
+        return GroupCommitQueue(partial(add_group, self._parts))
+
+    async def add(
+        self,
+        caller: AuthContext,
+        entry: object,
+        *,
+        overwrite: bool = False,
+        lax: bool = False,
+        expected_hash: str | None = None,
+    ) -> WriteResult | EntryRefusal:
+        """Add or overwrite an instruction; return once it is durable and read back."""
+        from commonplace.instructions.engine.entry.checks import EntryRefused
+        from commonplace.instructions.use_cases.adding import make_request
+
+        author = Author.of(caller)
+        try:
+            request = make_request(
+                entry, overwrite=overwrite, lax=lax, expected_hash=expected_hash, author=author
+            )
+            return await self._adds.put(request)
+        except EntryRefused as refused:
+            return EntryRefusal(refused.problem, await self._catalogue_hash())
+
+    async def _catalogue_hash(self) -> str:
+        await asyncio.to_thread(self.load)
+        with self._store.lock:
+            return self._store.current().hash
+
+    def import_entries(
+        self, caller: AuthContext, entries: Sequence[Json], options: ImportOptions
+    ) -> ImportResult:
+        """Add or change many instructions; each one succeeds or fails on its own."""
+        from commonplace.instructions.use_cases.importing import import_entries
+
+        return import_entries(self._parts, caller, entries, options)
+
+    def remove(
+        self, caller: AuthContext, ids: Sequence[str], options: RemovalOptions
+    ) -> RemovalResult:
+        """Remove instructions by id."""
+        from commonplace.instructions.use_cases.removing import remove
+
+        return remove(self._parts, caller, ids, options)
+
+    def update_governance(
+        self,
+        caller: AuthContext,
+        id_: str,
+        patch: Mapping[str, Json],
+        *,
+        bump: str = "none",
+        expected_hash: str | None = None,
+    ) -> GovernanceUpdate | None:
+        """Patch governance fields; None if there is no such instruction."""
+        from commonplace.instructions.use_cases.governance import update_governance
+
+        return update_governance(self._parts, caller, id_, patch, bump, expected_hash)
+
+    def history(self, caller: AuthContext, id_: str, limit: int = 20) -> InstructionHistory:
+        """Return the changes of an instruction that the caller may see, newest first."""
+        from commonplace.instructions.use_cases.history import read_history
+
+        return read_history(self._parts, caller, id_, limit)
+
+    def restore(
+        self,
+        caller: AuthContext,
+        id_: str,
+        change: int | None = None,
+        *,
+        expected_hash: str | None = None,
+    ) -> RestoreResult:
+        """Undo the latest change of an instruction, or the one with this number."""
+        from commonplace.instructions.use_cases.history import restore
+
+        return restore(self._parts, caller, id_, change, expected_hash)
+
+    # Maintenance
+
+    def reload(self, caller: AuthContext, expected_hash: str | None = None) -> CatalogueState:
+        """Read every stored entry again."""
+        from commonplace.instructions.use_cases.committing import check_expected_hash
+
+        with self._store.lock:
+            check_expected_hash(expected_hash, None, self._store.current().hash)
+        self._store.reload()
+        with self._store.lock:
+            catalogue = self._store.current()
+            return CatalogueState(catalogue.hash, len(catalogue))
+
+    def groom(
+        self, caller: AuthContext, mode: GroomMode, expected_hash: str | None = None
+    ) -> GroomResult:
+        """Correct hashes and categories, merge duplicates, remove deprecated entries."""
+        from commonplace.instructions.use_cases.maintenance import groom
+
+        return groom(self._parts, caller, mode, expected_hash)
+
+    def repair(self, caller: AuthContext, expected_hash: str | None = None) -> RewriteResult:
+        """Correct the hashes in files that do not match their bodies."""
+        from commonplace.instructions.use_cases.maintenance import repair
+
+        return repair(self._parts, caller, expected_hash)
+
+    def enrich(self, caller: AuthContext, expected_hash: str | None = None) -> RewriteResult:
+        """Write missing governance fields into the files."""
+        from commonplace.instructions.use_cases.maintenance import enrich
+
+        return enrich(self._parts, caller, expected_hash)
+
+    # Usage
+
+    def track_use(
+        self, caller: AuthContext, id_: str, use: ReportedUse | None = None
+    ) -> UseRecord | None:
+        """Count a use; None if there is no such instruction."""
+        with self._store.lock:
+            if self._store.current().get(id_) is None:
+                return None
+        count, counted = self._parts.usage.track(id_, use)
+        if use is not None:
+            record = {"id": id_, "context": dict(use.context), "metrics": dict(use.metrics)}
+            self._parts.trace("usage", record)
+        return UseRecord(id_, count.total, count.last_used, rate_limited=not counted)
+
+    def hot_set(self, caller: AuthContext, limit: int) -> HotSet:
+        """Return the most used instructions; the most recently used of equals come first."""
+        counts = self._parts.usage.all()
+        with self._store.lock:
+            catalogue = self._store.current()
+            known = [(id_, count) for id_, count in counts if id_ in catalogue.entries]
+            catalogue_hash = catalogue.hash
+        known.sort(key=lambda item: item[0])
+        known.sort(key=lambda item: (item[1].total, item[1].last_used), reverse=True)
+        return HotSet(
+            catalogue_hash,
+            limit,
+            [
+                UseRecord(id_, count.total, count.last_used, rate_limited=False)
+                for id_, count in known[:limit]
+            ],
         )

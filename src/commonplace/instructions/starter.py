@@ -1,21 +1,21 @@
-"""The starter set: a few instructions worth having, gates that watch over them, and where to put
-prompt criteria.
-"""
+"""Starter set: a few instructions, policy gates, and prompt criteria."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.entry import Origin, compose
-from commonplace.instructions.engine.normalise import Rules
-from commonplace.instructions.store.directory import Directory
+from commonplace.instructions.engine.codec import prepare_change
+from commonplace.instructions.engine.entry.compose import Origin, compose
+from commonplace.instructions.engine.normalise import ReadingRules
+from commonplace.instructions.store.directory import InstructionDirectory
+from commonplace.instructions.store.staging import FileStager
 from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.json_types import JsonObject
 
-ENTRIES: tuple[dict[str, Any], ...] = (
+ENTRIES: tuple[JsonObject, ...] = (
     {
         "id": "secrets-stay-out",
         "title": "Secrets stay out of code, prompts and logs",
@@ -60,7 +60,7 @@ ENTRIES: tuple[dict[str, Any], ...] = (
         "categories": ["quality"],
     },
 )
-GATES: dict[str, Any] = {
+GATES: JsonObject = {
     "gates": [
         {
             "id": "some-mandatory-rule",
@@ -85,24 +85,16 @@ GATES: dict[str, Any] = {
 
 
 def write_starter(folder: Path, clock: Clock = utc_now) -> list[str]:
-    """Write what is not there yet; the names of the files written."""
+    """Write the files that do not exist yet, and return their names."""
     folder.mkdir(parents=True, exist_ok=True)
-    directory = Directory(folder)
+    directory = InstructionDirectory(folder)
+    stager = FileStager(directory)
     written: list[str] = []
     for entry in ENTRIES:
         target = Path(directory.file_of(entry["id"]))
         if not target.exists():
-            document = compose(
-                entry,
-                None,
-                lax=True,
-                origin=Origin(iso(clock())),
-                rules=Rules(),
-                keep_omitted=False,
-            )
-            directory.place(
-                *directory.stage_all([(entry["id"], directory.parse(entry["id"], document)[1])])
-            )
+            content = _encode_entry(entry, iso(clock()))
+            stager.place(*stager.stage([(entry["id"], content)]))
             written.append(target.name)
     gates = folder / "gates.json"
     if not gates.exists():
@@ -114,5 +106,13 @@ def write_starter(folder: Path, clock: Clock = utc_now) -> list[str]:
     if not criteria.exists():
         shutil.copyfile(Path(__file__).parent / "store" / "criteria.json", criteria)
         written.append(criteria.name)
-    directory.sync()
+    stager.sync_folder()
     return written
+
+
+def _encode_entry(entry: JsonObject, now: str) -> bytes:
+    rules = ReadingRules()
+    document = compose(entry, None, lax=True, origin=Origin(now), rules=rules, keep_omitted=False)
+    change = prepare_change(document, "starter", rules)
+    assert change.content is not None
+    return change.content

@@ -1,19 +1,18 @@
-"""All instructions and all feedback as text, for examinations by the operator."""
+"""All instructions and feedback as text, for examinations by the operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from commonplace.instructions.service import Service
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.store.feedback import FeedbackFilter
+from commonplace.kernel.auth import local_user
+from commonplace.kernel.json_types import Json
 
 
-def stored_texts(service: Service) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def stored_texts(service: InstructionsService) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Yield a reference to every instruction and feedback entry, and its fields."""
-    service.load()
-    with service.shelf.lock:
-        entries = tuple(service.shelf.fresh().entries.values())
-    for entry in entries:
+    for entry in service.instructions(local_user()):
         yield f"instruction:{entry.id}", entry.document.whole()
-    for record in service.feedback.select({}, limit=1_000_000, offset=0)[0]:
+    for record in service.feedback.select(FeedbackFilter(), limit=1_000_000, offset=0)[0]:
         yield f"feedback:{record.get('id')}", record

@@ -1,105 +1,53 @@
-"""The toolset `instructions`: its names, and its tools and service when first needed."""
+"""The toolset `instructions`: its names, and its tools when they are first needed."""
 
 from __future__ import annotations
 
-import re
+import importlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Tool
+from commonplace.instructions.names import (
+    ACTIONS,
+    BARE,
+    LARGE,
+    MODULE_OF,
+    NAMES,
+    TOOL_MODULES,
+    tool_name,
+)
 from commonplace.kernel.errors import Code
 
 if TYPE_CHECKING:
-    from commonplace.instructions.service import Service
-
-READS = (
-    "list",
-    "get",
-    "getEnhanced",
-    "search",
-    "query",
-    "categories",
-    "diff",
-    "export",
-    "listScoped",
-    "governanceHash",
-)
-LOOKS = ("capabilities", "health", "inspect")
-WRITES = ("add", "import", "remove", "reload", "groom", "repair", "enrich", "governanceUpdate")
-OURS = ("history", "restore", "reviews")  # not in the contracts, so without a bare method
-FAMILIES = (
-    "graph/export",
-    "integrity/verify",
-    "prompt/review",
-    "gates/evaluate",
-    "usage/track",
-    "usage/hotset",
-    "feedback/submit",
-    "feedback/list",
-    "feedback/get",
-    "feedback/update",
-    "feedback/stats",
-    "feedback/health",
-)
-ACTIONS: tuple[str, ...] = (*READS, *LOOKS, *WRITES, *OURS, "batch", *FAMILIES)
-BARE = frozenset(
-    {
-        "instructions/dispatch",
-        "instructions/batch",
-        *(f"instructions/{action}" for action in (*READS, *LOOKS, *WRITES)),
-        *FAMILIES,
-    }
-)
+    from commonplace.instructions.service import InstructionsService
 
 
-def tool_name(action: str) -> str:
-    """`getEnhanced` -> `instructions_get_enhanced`, `graph/export` -> `graph_export`."""
-    if "/" in action:
-        return action.replace("/", "_")
-    return "instructions_" + re.sub(
-        r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), action
-    )
+class ToolModule(Protocol):
+    """A module of `tools`."""
+
+    def tools(self, service: InstructionsService) -> Sequence[Tool]: ...
 
 
-READING = frozenset(
-    {name for action in READS for name in (tool_name(action), f"instructions/{action}")}
-)
-"""Names whose tools are in `tools/reads.py`."""
-LARGE = frozenset(
-    (
-        "instructions_dispatch",
-        "instructions_import",
-        "instructions_batch",
-        "instructions/dispatch",
-        "instructions/import",
-        "instructions/batch",
-    )
-)
-NAMES = BARE | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
+def _tools_of(module: str, service: InstructionsService) -> Sequence[Tool]:
+    loaded = importlib.import_module(f"commonplace.instructions.tools.{module}")
+    return cast(ToolModule, loaded).tools(service)
 
 
-def toolset(service: Callable[[], Service]) -> Toolset:
+def toolset(service: Callable[[], InstructionsService]) -> Toolset:
+    """Return the toolset; a call imports only the module of its tool."""
+
     def load() -> Sequence[Tool]:
-        from commonplace.instructions.tools import analytics, dispatch, feedback, reads, writes
+        from commonplace.instructions.tools import dispatch
 
-        made = service()
-        family = (
-            *reads.tools(made),
-            *writes.tools(made),
-            *analytics.tools(made, ACTIONS),
-            *feedback.tools(made),
-        )
+        built = service()
+        family = [tool for module in TOOL_MODULES for tool in _tools_of(module, built)]
         by_name = {tool.name: tool for tool in family}
         actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
-        return (*dispatch.tools(made, actions, ACTIONS), *family)
+        return (*dispatch.tools(built, actions), *family)
 
     def part(name: str) -> Sequence[Tool]:
-        if name not in READING:
-            return ()
-        from commonplace.instructions.tools import reads
-
-        return reads.tools(service())
+        return _tools_of(MODULE_OF[name], service()) if name in MODULE_OF else ()
 
     def codes() -> Sequence[Code]:
         from commonplace.instructions.errors import CODES
@@ -107,4 +55,4 @@ def toolset(service: Callable[[], Service]) -> Toolset:
         return CODES
 
     summary = "Governed instructions: find, read, change and check the rules agents follow."
-    return Toolset("instructions", summary, NAMES, BARE, load, codes, LARGE & NAMES, part=part)
+    return Toolset("instructions", summary, NAMES, BARE, load, codes, LARGE, part=part)

@@ -16,7 +16,7 @@ import pytest
 from commonplace.dispatch.call import Call, Outcome, to_json
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
-from commonplace.instructions.service import Service
+from commonplace.instructions.assembly import build_service
 from commonplace.instructions.toolset import toolset
 from commonplace.kernel.auth import AuthContext, local_user
 from commonplace.kernel.errors import CommonplaceError
@@ -30,7 +30,7 @@ class Desk:
         self.data = data
         self.folder = data / "instructions"
         self.mutation = True
-        self.service = Service(
+        self.service = build_service(
             self.folder,
             data,
             InstructionsSettings(watch=False, **settings),

@@ -16,8 +16,9 @@ import pytest
 from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
-from commonplace.instructions.service import Service
-from commonplace.instructions.toolset import ACTIONS, tool_name, toolset
+from commonplace.instructions.assembly import build_service
+from commonplace.instructions.names import ACTIONS, tool_name
+from commonplace.instructions.toolset import toolset
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import InstructionsSettings
 
@@ -55,7 +56,7 @@ class Agent:
     """Calls tools as a client of `tools/call` does."""
 
     def __init__(self, home: Path) -> None:
-        self.service = Service(
+        self.service = build_service(
             home / "instructions",
             home,
             InstructionsSettings(watch=False),

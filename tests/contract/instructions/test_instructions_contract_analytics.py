@@ -11,6 +11,8 @@ import pytest
 import yaml
 from instruction_promises import promise
 
+from commonplace.instructions.engine.graph import GraphOptions
+from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import Kind
 
 
@@ -182,8 +184,8 @@ def test_the_graph_is_strict_about_parameters(pair: Any) -> None:
 
 @promise("000-graph-cache")
 def test_the_plain_graph_follows_every_change(pair: Any) -> None:
-    first = pair.service.graph(pair.service.graph_options(), "json")
-    assert pair.service.graph(pair.service.graph_options(), "json") is first
+    first = pair.service.graph(local_user(), GraphOptions())
+    assert pair.service.graph(local_user(), GraphOptions()) is first
     pair.add("instr.gamma")
     assert pair.call("graph/export")["meta"]["nodeCount"] == 3
 
@@ -334,7 +336,7 @@ def test_usage_switches(desks: Callable[..., Any]) -> None:
     free = desks(usage_rate_limit_disabled=True)
     assert not any(free.call("usage/track", id="a").get("rateLimited") for _ in range(25))
     for desk in (limited, free):
-        desk.service.usage.flush()
+        desk.close()  # writes the counters
     (free.data / "usage-snapshot.json").write_text('{"a": {"usageCount": 40}}')
     assert desks().call("usage/hotset")["items"][0]["usageCount"] == 1
     assert desks(usage_clamp_disabled=True).call("usage/hotset")["items"][0]["usageCount"] == 40

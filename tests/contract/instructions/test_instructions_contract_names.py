@@ -16,7 +16,7 @@ from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Tier
 from commonplace.edge.jsonrpc import rpc_error
 from commonplace.instructions.errors import CODES
-from commonplace.instructions.toolset import ACTIONS, BARE, OURS, tool_name
+from commonplace.instructions.names import ACTIONS, BARE, OWN_ACTIONS, tool_name
 from commonplace.kernel.errors import Kind
 
 LISTED = {f"instructions_{name}" for name in ("dispatch", "search", "query", "get", "list", "add")}
@@ -35,8 +35,8 @@ def test_every_action_has_its_three_names(desk: Any) -> None:
     for action in ACTIONS:
         tool = desk.registry.tool(tool_name(action))
         method = action if "/" in action else f"instructions/{action}"
-        assert (method in BARE) is (action not in OURS)
-        if action not in OURS:
+        assert (method in BARE) is (action not in OWN_ACTIONS)
+        if action not in OWN_ACTIONS:
             assert desk.registry.bare(method).name == tool.name
     assert desk.registry.bare("instructions/dispatch").name == "instructions_dispatch"
 

@@ -138,7 +138,7 @@ def test_the_source_hash_is_enough_where_only_the_body_changes(desk: Any) -> Non
         overwrite=True,
         expectedHash=item["sourceHash"],
     )
-    assert "covers its body only" in error.message
+    assert "covers only its body" in error.message
 
 
 def test_diff_without_governance_hashes_says_what_it_cannot_know(desk: Any) -> None:

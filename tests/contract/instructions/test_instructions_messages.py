@@ -19,9 +19,9 @@ def refused(desk: Any, lax: bool = False, **fields: Any) -> Any:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("title", "x" * 4000, "has 4000 characters; the most is 200"),
-        ("tags", ["x" * 30_000], "has 30000 characters; the most is 20000"),
-        ("tags", ["x"] * 101, "has 101 items; the most is 100"),
+        ("title", "x" * 4000, "has 4000 characters; at most 200 are allowed"),
+        ("tags", ["x" * 30_000], "has 30000 characters; at most 20000 are allowed"),
+        ("tags", ["x"] * 101, "has 101 items; at most 100 are allowed"),
         (
             "requirement",
             "foo",
@@ -52,12 +52,13 @@ def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
     strict = refused(desk, prioritty=7)
     assert strict["error"] == "unknown_fields"
     assert (
-        "prioritty: is no field of an instruction. Did you mean priority?" in strict["feedbackHint"]
+        "prioritty: is not a field of an instruction. Did you mean priority?"
+        in strict["feedbackHint"]
     )
     answer = desk.call("instructions/add", entry={"id": "a", "body": "x", "prioritty": 7}, lax=True)
     assert answer["warnings"] == [
         (
-            "prioritty is no field of an instruction and was kept under extensions. Did you mean "
+            "prioritty is not a field of an instruction and was kept under extensions. Did you mean "
             "priority?"
         )
     ]
@@ -100,7 +101,7 @@ def test_hand_edits_that_cannot_be_read_are_told(desk: Any) -> None:
         for check in desk.service.doctor()
     )
     kept = desk.do("add", entry={"id": "a", "title": "T"}, overwrite=True)
-    assert "cannot be read for priority, categories" in kept["warnings"][0]
+    assert "unreadable values for priority, categories" in kept["warnings"][0]
 
 
 def test_links_and_subfolders_are_named_for_what_they_are(desk: Any, tmp_path: Path) -> None:

@@ -1,52 +1,50 @@
-"""The catalogue in memory: one value per instruction, the orders and facets that reads need, the
-hash of the whole.
+"""Catalogue in memory: instructions, facets, sort orders, and the hash of all of them.
 
-Every change updates it in place. Facets and orders are built when first asked for and kept from
-then on.
+A change updates it in place. Facets and orders are built on first use.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from commonplace.instructions.engine.hashing import HashTree
-from commonplace.instructions.engine.normalise import parse_time
+from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.model import Instruction
+from commonplace.kernel.json_types import Json
 
-SortKey = tuple[Any, str]
+SortKey = tuple[Json, str]  # value of the sort field (a number or a text), id
 
-FACETS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[str]]] = {
+FACETS: Mapping[str, Callable[[Mapping[str, Json]], Iterable[str]]] = {
     "categories": lambda d: d["categories"],
-    "priorityTiers": lambda d: (d["priorityTier"],),
+    "priority_tiers": lambda d: (d["priorityTier"],),
     "status": lambda d: (d["status"],),
     "owners": lambda d: (d["owner"].lower(),),
     "classification": lambda d: (d["classification"],),
     "requirements": lambda d: (d["requirement"],),
-    "workspaceId": lambda d: (d["workspaceId"].lower(),) if d.get("workspaceId") else (),
-    "userId": lambda d: (d["userId"].lower(),) if d.get("userId") else (),
-    "teamIds": lambda d: {team.lower() for team in d.get("teamIds", ())},
+    "workspace_id": lambda d: (d["workspaceId"].lower(),) if d.get("workspaceId") else (),
+    "user_id": lambda d: (d["userId"].lower(),) if d.get("userId") else (),
+    "team_ids": lambda d: {team.lower() for team in d.get("teamIds", ())},
     "audience": lambda d: (d["audience"],),
 }
-ORDERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+ORDERS: Mapping[str, Callable[[Mapping[str, Json]], Json]] = {
     "createdAt": lambda d: parse_time(d["createdAt"]) or 0.0,
     "updatedAt": lambda d: parse_time(d["updatedAt"]) or 0.0,
     "priority": lambda d: d["priority"],
     "title": lambda d: d["title"].lower(),
 }
 
-FEW = 32  # ids to put in order one by one
+INSERT_LIMIT = 32  # more new ids than this are sorted at once
 
 
 class Catalogue:
-    """Not thread-safe by itself: its owner holds one lock around each use."""
+    """Instructions by id. Not thread-safe: the store holds a lock around each use."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Instruction] = {}
         self._ids: list[str] = []  # in byte order
-        self._new_ids: list[str] = []  # not among them yet
-        self.generation = 0  # moves with every change: caches compare it
+        self._new_ids: list[str] = []  # not inserted yet
+        self.generation = 0  # increases with every change; caches compare it
         self._tree = HashTree()
         self._facets: dict[str, dict[str, set[str]]] = {}
         self._orders: dict[str, list[SortKey]] = {}
@@ -61,12 +59,12 @@ class Catalogue:
 
     @property
     def ids(self) -> list[str]:
-        """In byte order; for reading only.
+        """Return all ids in byte order; do not modify the list.
 
-        New ones take their place when somebody looks: each moves half of a long list.
+        New ids are inserted on demand, because an insertion moves half of a long list.
         """
         if self._new_ids:
-            if len(self._new_ids) > FEW:
+            if len(self._new_ids) > INSERT_LIMIT:
                 self._ids += self._new_ids
                 self._ids.sort()
             else:
@@ -76,16 +74,18 @@ class Catalogue:
         return self._ids
 
     def get(self, id_: str) -> Instruction | None:
+        """Return the instruction with this id."""
         return self.entries.get(id_)
 
     def load(self, instructions: Iterable[Instruction]) -> None:
-        """Fill an empty catalogue at once."""
+        """Fill an empty catalogue."""
         self.entries = {instruction.id: instruction for instruction in instructions}
         self._tree.fill((id_, entry.fingerprint) for id_, entry in self.entries.items())
         self._ids = sorted(self.entries)
         self.generation += 1
 
     def put(self, instruction: Instruction) -> None:
+        """Add or replace an instruction."""
         before = self.entries.get(instruction.id)
         if before is None:
             self._new_ids.append(instruction.id)
@@ -96,6 +96,7 @@ class Catalogue:
         self._changed(before, instruction)
 
     def drop(self, id_: str) -> Instruction | None:
+        """Remove an instruction and return it."""
         before = self.entries.pop(id_, None)
         if before is not None:
             ids = self.ids
@@ -104,8 +105,8 @@ class Catalogue:
             self._changed(before, None)
         return before
 
-    def follow(self, listener: Callable[[Instruction | None, Instruction | None], None]) -> None:
-        """Tell a derived index of every change: (before, after)."""
+    def subscribe(self, listener: Callable[[Instruction | None, Instruction | None], None]) -> None:
+        """Call a listener with (before, after) of every change."""
         self._listeners.append(listener)
 
     def _changed(self, before: Instruction | None, after: Instruction | None) -> None:
@@ -132,10 +133,11 @@ class Catalogue:
 
     @property
     def hash(self) -> str:
+        """Return the hash of the whole catalogue."""
         return self._tree.root
 
     def facet(self, name: str) -> dict[str, set[str]]:
-        """Value to ids; for reading only."""
+        """Return ids by value of a facet; do not modify the sets."""
         values = self._facets.get(name)
         if values is None:
             values = {}
@@ -147,7 +149,7 @@ class Catalogue:
         return values
 
     def order(self, name: str) -> list[SortKey]:
-        """(key, id) ascending; for reading only."""
+        """Return (key, id) in ascending order; do not modify the list."""
         ordered = self._orders.get(name)
         if ordered is None:
             read = ORDERS[name]
@@ -157,7 +159,7 @@ class Catalogue:
         return ordered
 
     def members(self, category: str) -> list[str]:
-        """Ids of a category in byte order."""
+        """Return the ids of a category in byte order."""
         known = self._members.get(category)
         if known is None or known[0] != self.generation:
             if len(self._members) > 256:
@@ -169,7 +171,7 @@ class Catalogue:
         return known[1]
 
     def last_modified(self) -> str:
-        """The newest updatedAt, or the beginning of time for an empty catalogue."""
+        """Return the newest `updatedAt`, or 1970 for an empty catalogue."""
         newest = self.order("updatedAt")
         return (
             str(self.entries[newest[-1][1]].document["updatedAt"])

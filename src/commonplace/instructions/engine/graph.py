@@ -1,5 +1,6 @@
-"""The graph of instructions and categories: schema 1 and 2, as JSON, DOT and Mermaid, always in
-the same order.
+"""Graph of instructions and categories (schema 1 and 2) as JSON, DOT and Mermaid.
+
+The order of nodes and edges is deterministic.
 """
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from commonplace.instructions.model import Instruction
+from commonplace.kernel.json_types import JsonObject
 
-Graph = dict[str, Any]
-SMALLEST_GRAPH = 2_000  # bytes
+Graph = JsonObject  # a document of the schema: meta, nodes, edges
+MIN_GRAPH_BYTES = 2_000
 EDGE_TYPES = ("primary", "category", "belongs")
-# of its flowchart grammar: as the id of a node they end the parse, in some version or in all
+# Keywords of flowcharts: as the id of a node they break the parser of some Mermaid version.
 MERMAID_WORDS = frozenset(
     {
         "end",
@@ -57,6 +58,8 @@ _THEME = (
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
+    """Which edges and node fields a graph has."""
+
     edge_types: frozenset[str] | None = None
     max_edges: int | None = None
     enrich: bool = False
@@ -67,16 +70,17 @@ class GraphOptions:
 
     @property
     def explicit_categories(self) -> bool:
+        """Tell whether categories are nodes."""
         return self.enrich and self.category_nodes
 
 
-def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, Any]:
-    """Meta, nodes and edges. Entries come sorted by id."""
+def build(entries: Sequence[Instruction], options: GraphOptions) -> JsonObject:
+    """Build a graph of entries, which are sorted by id."""
     members: dict[str, list[str]] = {}
     for entry in entries:
         for category in entry.document["categories"]:
             members.setdefault(category, []).append(entry.id)
-    edges: list[dict[str, Any]] = []
+    edges: list[JsonObject] = []
     truncated = False
     for edge in _edges(entries, members, options):
         if options.max_edges is not None and len(edges) >= options.max_edges:
@@ -88,14 +92,14 @@ def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, An
         nodes += [
             {"id": f"category:{category}", "nodeType": "category"} for category in sorted(members)
         ]
-    meta: dict[str, Any] = {
+    meta: JsonObject = {
         "graphSchemaVersion": 2 if options.enrich else 1,
         "nodeCount": len(nodes),
         "edgeCount": len(edges),
     }
     if truncated:
         meta["truncated"] = True
-    notes = _capped(members, options)
+    notes = _cap_notes(members, options)
     if notes:
         meta["notes"] = notes
     return {"meta": meta, "nodes": nodes, "edges": edges}
@@ -107,23 +111,20 @@ def build_within(
     draw: Callable[[Graph], Graph],
     budget: int,
 ) -> Graph:
-    """Build and draw a graph of at most `budget` bytes: the first instructions by id, and edges
-    among them.
+    """Build and draw a graph of at most `budget` bytes.
 
-    What was left out, and how to ask for it, stands in `meta.notes`.
+    It has the first instructions by id and edges among them; `meta.notes` says what is missing.
     """
     room = budget
     while True:
         graph = draw(_build_about(entries, options, room))
-        if len(orjson.dumps(graph)) <= budget or room < SMALLEST_GRAPH:
+        if len(orjson.dumps(graph)) <= budget or room < MIN_GRAPH_BYTES:
             return graph
         room = room * 3 // 4
 
 
 def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: int) -> Graph:
-    """Build a graph whose nodes take about half of so many bytes, and whose edges take the other
-    half.
-    """
+    """Build a graph whose nodes and edges take about half of `room` bytes each."""
     shown = entries[: _count_within((_node(entry, options) for entry in entries), room // 2)]
     graph = build(shown, options)
     kept = _count_within(graph["edges"], room // 2)
@@ -143,7 +144,7 @@ def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: in
     return {**graph, "meta": meta, "edges": graph["edges"][:kept]}
 
 
-def _count_within(values: Iterable[dict[str, Any]], room: int) -> int:
+def _count_within(values: Iterable[JsonObject], room: int) -> int:
     count = 0
     for value in values:
         room -= len(orjson.dumps(value)) + 1
@@ -154,34 +155,34 @@ def _count_within(values: Iterable[dict[str, Any]], room: int) -> int:
 
 
 def count_edges(entries: Sequence[Instruction], options: GraphOptions) -> int:
-    """Return how many edges a whole graph has, without making them."""
+    """Count the edges of a complete graph, without building them."""
     sizes: dict[str, int] = {}
     for entry in entries:
         for category in entry.document["categories"]:
             sizes[category] = sizes.get(category, 0) + 1
-    count = len(entries) if options.primary_edges and _wanted("primary", options) else 0
-    if _wanted("category", options):
+    count = len(entries) if options.primary_edges and _includes("primary", options) else 0
+    if _includes("category", options):
         count += sum(
             size * (size - 1) // 2
             for size in sizes.values()
             if options.category_cap is None or size <= options.category_cap
         )
-    if _belongs(options):
+    if _has_belongs_edges(options):
         count += sum(sizes.values())
     return count if options.max_edges is None else min(count, options.max_edges)
 
 
-def _belongs(options: GraphOptions) -> bool:
+def _has_belongs_edges(options: GraphOptions) -> bool:
     return (
         options.enrich
-        and _wanted("belongs", options)
+        and _includes("belongs", options)
         and (options.category_nodes or options.edge_types is not None)
     )
 
 
-def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
+def _node(entry: Instruction, options: GraphOptions) -> JsonObject:
     if not options.enrich:
-        node: dict[str, Any] = {"id": entry.id}
+        node: JsonObject = {"id": entry.id}
     else:
         document = entry.document
         node = {
@@ -207,15 +208,13 @@ def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
 
 def _edges(
     entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions
-) -> Iterable[dict[str, Any]]:
-    """Edges ordered by both ends, then primary, category, belongs; made one instruction at a
-    time, so a cap costs nothing beyond it.
-    """
+) -> Iterable[JsonObject]:
+    """Yield edges in order of both ends and type, one instruction at a time."""
     prefix = "category:" if options.explicit_categories else ""
-    weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
-    primary = options.primary_edges and _wanted("primary", options)
-    category = _wanted("category", options)
-    belongs = _belongs(options)
+    weight: JsonObject = {"weight": 1} if options.enrich else {}
+    primary = options.primary_edges and _includes("primary", options)
+    category = _includes("category", options)
+    belongs = _has_belongs_edges(options)
     for entry in entries:
         ends: list[tuple[str, int]] = []
         if primary:
@@ -230,13 +229,13 @@ def _edges(
             yield {"from": entry.id, "to": end, "type": EDGE_TYPES[kind], **weight}
 
 
-def _wanted(kind: str, options: GraphOptions) -> bool:
+def _includes(kind: str, options: GraphOptions) -> bool:
     return options.edge_types is None or kind in options.edge_types
 
 
-def _capped(members: dict[str, list[str]], options: GraphOptions) -> list[str]:
+def _cap_notes(members: dict[str, list[str]], options: GraphOptions) -> list[str]:
     cap = options.category_cap
-    if cap is None or not _wanted("category", options):
+    if cap is None or not _includes("category", options):
         return []
     return [
         f"skipped pairwise edges of category {name}: {len(ids)} members exceed the cap of {cap}"
@@ -250,13 +249,14 @@ def _quoted(text: str) -> str:
 
 
 def draw(graph: Graph, format_: str, generated_at: str) -> Graph:
-    """Add the drawing that was asked for."""
+    """Add a DOT or Mermaid drawing, if requested."""
     if format_ == "dot":
         return {**graph, "dot": to_dot(graph)}
     return {**graph, "mermaid": to_mermaid(graph, generated_at)} if format_ == "mermaid" else graph
 
 
 def to_dot(graph: Graph) -> str:
+    """Draw a graph in DOT."""
     lines = ["graph Instructions {"]
     lines += [f"  {_quoted(node['id'])};" for node in graph["nodes"]]
     lines += [
@@ -266,10 +266,10 @@ def to_dot(graph: Graph) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
-    """Front matter, then `flowchart TB`.
+def to_mermaid(graph: JsonObject, generated_at: str) -> str:
+    """Draw a graph as a Mermaid flowchart with front matter.
 
-    Every end of an edge is declared as a node; names that Mermaid cannot hold get a suffix.
+    Every end of an edge is declared as a node; names that Mermaid reserves get a suffix.
     """
     version = graph["meta"]["graphSchemaVersion"]
     names: dict[str, str] = {}

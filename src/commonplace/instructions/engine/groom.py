@@ -1,19 +1,19 @@
-"""What grooming would change: hashes, categories, duplicates, deprecated entries, legacy scopes.
+"""Plan of grooming: hashes, categories, duplicates, deprecated entries, legacy scopes.
 
-Plans only; the service writes.
-
-Plans start from the documents as they stand in the files, and change no field that they were not
-asked to change: what a person wrote and the loader could not read stays as it is, with a note.
+A plan starts from the documents as they are stored and changes only the fields it was asked to
+change. Values that the loader could not read stay as they are, with a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from commonplace.instructions.engine.normalise import parse_time, split_categories
-from commonplace.instructions.model import UNCATEGORIZED, Instruction, stored_form
+from commonplace.instructions.engine.normalise import split_categories
+from commonplace.instructions.engine.times import parse_time
+from commonplace.instructions.fields import UNCATEGORIZED, stored_form
+from commonplace.instructions.model import Instruction
+from commonplace.kernel.json_types import Json, JsonObject
 
 MAX_NOTES = 50  # of one kind
 MERGED_FIELDS = frozenset(
@@ -24,6 +24,8 @@ SCOPE_FIELDS = ("workspaceId", "userId", "teamIds")
 
 @dataclass(frozen=True, slots=True)
 class GroomMode:
+    """What grooming may change."""
+
     dry_run: bool = False
     merge_duplicates: bool = False
     remove_deprecated: bool = False
@@ -34,10 +36,10 @@ class GroomMode:
 
 @dataclass(slots=True)
 class GroomPlan:
-    """Documents to write and ids to remove, with the counts contract 000 reports."""
+    """Documents to write and ids to remove, with the counts that contract 000 reports."""
 
-    stored: Mapping[str, Mapping[str, Any]]
-    rewrites: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stored: Mapping[str, Mapping[str, Json]]
+    rewrites: dict[str, JsonObject] = field(default_factory=dict)
     removals: list[str] = field(default_factory=list)
     scanned: int = 0
     repaired_hashes: int = 0
@@ -45,16 +47,17 @@ class GroomPlan:
     deprecated_removed: int = 0
     duplicates_merged: int = 0
     purged_scopes: int = 0
-    unreadable: list[str] = field(default_factory=list)  # notes of what was left as it was written
-    dependents: list[str] = field(default_factory=list)  # notes of what names a removed entry
+    unreadable: list[str] = field(default_factory=list)  # notes: values left as written
+    dependents: list[str] = field(default_factory=list)  # notes: entries that name a removed one
 
-    def document(self, entry: Instruction) -> dict[str, Any]:
-        """Return the document to write, as the file has it."""
+    def document(self, entry: Instruction) -> JsonObject:
+        """Return the document to write, which starts as a copy of the stored one."""
         if entry.id not in self.rewrites:
             self.rewrites[entry.id] = dict(self.stored.get(entry.id) or stored_form(entry.document))
         return self.rewrites[entry.id]
 
     def notes(self) -> list[str]:
+        """Return the first notes of each kind."""
         return [*_first(self.unreadable), *_first(self.dependents)]
 
 
@@ -68,16 +71,14 @@ def _first(notes: list[str]) -> list[str]:
 
 
 def plan(
-    entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]], mode: GroomMode
+    entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Json]], mode: GroomMode
 ) -> GroomPlan:
-    """`stored` are the documents as they stand in the files: normalisation on load hides what
-    needs mending there.
-    """
+    """Plan the changes; `stored` has the documents as they are in the files, not normalised."""
     groomed = GroomPlan(stored)
     catalogue = {entry.id: entry for entry in entries}
     groomed.scanned = len(catalogue)
     for entry in catalogue.values():
-        _mend(entry, stored.get(entry.id, {}), mode, groomed)
+        _repair(entry, stored.get(entry.id, {}), mode, groomed)
     into = _merge(catalogue, mode, groomed) if mode.merge_duplicates else {}
     if mode.remove_deprecated:
         _remove_deprecated(catalogue, into, groomed)
@@ -87,7 +88,9 @@ def plan(
     return groomed
 
 
-def _mend(entry: Instruction, raw: Mapping[str, Any], mode: GroomMode, groomed: GroomPlan) -> None:
+def _repair(
+    entry: Instruction, raw: Mapping[str, Json], mode: GroomMode, groomed: GroomPlan
+) -> None:
     if entry.salvaged:
         groomed.unreadable.append(f"left-as-written:{entry.id}:{','.join(entry.salvaged)}")
     if mode.update_hashes and entry.stored_hash != entry.source_hash:
@@ -116,10 +119,8 @@ def _age(entry: Instruction) -> tuple[float, str]:
     return parse_time(entry.document["createdAt"]) or 0.0, entry.id
 
 
-def _scope(entry: Instruction) -> tuple[Any, ...]:
-    """Return whom an instruction is for: a rule of a workspace must not end because another
-    workspace has the same one.
-    """
+def _scope(entry: Instruction) -> tuple[Json, ...]:
+    """Return whom an instruction is for: equal rules of two workspaces are not duplicates."""
     document = entry.document
     teams = tuple(sorted(document.get("teamIds") or ()))
     return document.get("workspaceId"), document.get("userId"), teams, document["audience"]
@@ -128,35 +129,18 @@ def _scope(entry: Instruction) -> tuple[Any, ...]:
 def _merge(
     catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan
 ) -> dict[str, str]:
-    """Merge entries with one body and one scope into the earliest, then smallest id.
+    """Merge entries with the same body and scope, and return the primary id by merged id.
 
-    It takes the strictest priority, the highest risk, all categories. An entry that names another
-    of the group as its replacement does not become the primary one.
-
-    Return what was merged into what.
+    The primary entry is the earliest, then the one with the smallest id, unless another of the
+    group replaces it. It takes the strictest priority, the highest risk and all categories.
     """
-    groups: dict[tuple[Any, ...], list[Instruction]] = {}
+    groups: dict[tuple[Json, ...], list[Instruction]] = {}
     for entry in catalogue.values():
         if not MERGED_FIELDS.intersection(entry.salvaged):
             groups.setdefault((entry.source_hash, *_scope(entry)), []).append(entry)
     into: dict[str, str] = {}
     for group in groups.values():
-        if len(group) < 2:
-            continue
-        members = {entry.id for entry in group}
-        replaced = {
-            entry.id
-            for entry in group
-            if entry.document.get("deprecatedBy") in members - {entry.id}
-        }
-        if len(replaced) == len(group):
-            replaced = set()
-        primary, *others = sorted(group, key=lambda entry: (entry.id in replaced, *_age(entry)))
-        others = [
-            entry
-            for entry in others
-            if entry.document.get("deprecatedBy") != primary.id or mode.remove_deprecated
-        ]
+        primary, others = _choose_primary(group, mode)
         if not others:
             continue
         _take_over(primary, group, groomed)
@@ -168,13 +152,27 @@ def _merge(
                 groomed.deprecated_removed += 1
             else:
                 groomed.document(entry).update(
-                    {
-                        "requirement": "deprecated",
-                        "status": "deprecated",
-                        "deprecatedBy": primary.id,
-                    }
+                    requirement="deprecated", status="deprecated", deprecatedBy=primary.id
                 )
     return into
+
+
+def _choose_primary(
+    group: Sequence[Instruction], mode: GroomMode
+) -> tuple[Instruction, list[Instruction]]:
+    """Return the entry that stays, and the entries to merge into it."""
+    members = {entry.id for entry in group}
+    replaced = {
+        entry.id for entry in group if entry.document.get("deprecatedBy") in members - {entry.id}
+    }
+    if len(replaced) == len(group):
+        replaced = set()
+    primary, *others = sorted(group, key=lambda entry: (entry.id in replaced, *_age(entry)))
+    return primary, [
+        entry
+        for entry in others
+        if entry.document.get("deprecatedBy") != primary.id or mode.remove_deprecated
+    ]
 
 
 def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: GroomPlan) -> None:
@@ -204,13 +202,11 @@ def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: Groo
 def _remove_deprecated(
     catalogue: Mapping[str, Instruction], into: Mapping[str, str], groomed: GroomPlan
 ) -> None:
-    """Deprecated entries whose replacement exists: at the end of the chain of replacements
-    stands one that stays.
-    """
-    gone = set(groomed.removals)
+    """Remove deprecated entries whose chain of replacements ends in an entry that stays."""
+    merged_ids = set(groomed.removals)
 
     def successor(id_: str) -> str | None:
-        if id_ in gone:
+        if id_ in merged_ids:
             return into.get(id_)
         document = catalogue[id_].document
         following = (
@@ -222,13 +218,13 @@ def _remove_deprecated(
         chain = [id_]
         while (following := successor(chain[-1])) is not None and following not in chain:
             chain.append(following)
-        if id_ not in gone and len(chain) > 1 and following is None:
+        if id_ not in merged_ids and len(chain) > 1 and following is None:
             groomed.removals.append(id_)
             groomed.deprecated_removed += 1
 
 
 def _note_dependents(catalogue: Mapping[str, Instruction], groomed: GroomPlan) -> None:
-    """Name the entries that stay and point to one that goes."""
+    """Note the remaining entries that refer to a removed one."""
     removals = set(groomed.removals)
     if not removals:
         return

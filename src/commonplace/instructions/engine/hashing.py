@@ -1,19 +1,15 @@
-"""The one hash function of the catalogue: bodies, governance records, and the hash of the whole
-that follows each write.
-
-Everything that compares or repairs hashes (add, import, groom, repair, verify) comes through here.
-"""
+"""Hashes of the catalogue: of bodies, governance records, and the whole catalogue."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import orjson
 
 from commonplace.kernel.json.document import Document
+from commonplace.kernel.json_types import Json, JsonObject
 
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
 _BLANK_LINES_BEFORE = re.compile(r"\A(?:[^\S\n]*\n)+")
@@ -39,7 +35,8 @@ def _sha256(text: str) -> str:
 def normalise_body(body: str) -> str:
     """Return the body as it is stored: LF line breaks, no blank lines at the start or end.
 
-    Blanks at line ends stay: in Markdown they are line breaks."""
+    Spaces at line ends stay: they are line breaks in Markdown.
+    """
     if "\r" in body or not body.isascii():
         body = body.replace("\r\n", "\n").translate(_BREAKS)
     if body[:1].isspace():
@@ -50,15 +47,15 @@ def normalise_body(body: str) -> str:
 
 
 def hash_body(body: str) -> str:
-    """Return the source hash: the SHA-256 of exactly the text that callers see."""
+    """Return the source hash: the SHA-256 of the text that callers see."""
     return _sha256(body)
 
 
 def fits_claim(body: str, claimed: str) -> bool:
     """Tell whether a stored source hash belongs to this body.
 
-    Earlier releases and the reference server hash the body without blanks at line ends, or trimmed;
-    such files are not drift.
+    Earlier releases and the reference server hash the body trimmed, or without spaces at line
+    ends; such hashes are accepted.
     """
     if claimed == hash_body(body):
         return True
@@ -67,25 +64,24 @@ def fits_claim(body: str, claimed: str) -> bool:
     return claimed in (_sha256(trimmed), _sha256("\n".join(line.rstrip(" \t") for line in lines)))
 
 
-def fingerprint(raw: Mapping[str, Any], owner: str | None = None) -> str:
-    """Hash everything that a file says, whatever its layout, and the owner that a rule gives it."""
+def fingerprint(raw: Mapping[str, Json], owner: str | None = None) -> str:
+    """Hash all fields of a file, whatever its layout, and the owner assigned by a rule."""
     digest = hashlib.sha256(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS))
     if owner is not None:
         digest.update(owner.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
+def governance_record(document: Mapping[str, Json]) -> JsonObject:
     """Return the governance projection, in the order that is hashed.
 
-    The fields of governance stand in it by name; every other field that callers see is covered by
-    `contentSha256`. Times of writing are left out: a file without them takes them from the file
-    system, and the hash must survive a copy.
+    Governance fields are listed by name; `contentSha256` covers every other field. Times of writing
+    are left out, because a file without them takes them from the file system.
     """
     if isinstance(document, Document):
         document = document.whole()
     log = document.get("changeLog") or ()
-    record: dict[str, Any] = {
+    record: JsonObject = {
         "id": document["id"],
         "title": document.get("title") or document["id"],
         "version": document.get("version") or "1.0.0",
@@ -110,7 +106,7 @@ def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-_GOVERNED: tuple[tuple[str, Any], ...] = (
+_GOVERNED: tuple[tuple[str, Json], ...] = (
     ("status", ""),
     ("classification", ""),
     ("requirement", ""),
@@ -129,37 +125,38 @@ _GOVERNED: tuple[tuple[str, Any], ...] = (
 )
 
 
-def governance_line(document: Mapping[str, Any]) -> bytes:
+def governance_line(document: Mapping[str, Json]) -> bytes:
+    """Encode the governance projection."""
     return orjson.dumps(governance_record(document))
 
 
 def hash_governance(line: bytes) -> str:
+    """Return the governance hash of one instruction."""
     return hashlib.sha256(line).hexdigest()
 
 
 def hash_governance_lines(lines: Iterable[bytes], *, trailing_newline: bool) -> str:
+    """Return the governance hash of instructions in order of id."""
     joined = b"\n".join(lines)
     return hashlib.sha256(joined + b"\n" if trailing_newline else joined).hexdigest()
 
 
 class HashTree:
-    """SHA-256 over all `id:fingerprint`, independent of the order of writes and cheap to keep
-    current.
+    """SHA-256 over all `id:fingerprint` pairs, independent of the order of writes.
 
-    Two levels: ids fall into 256 buckets by their own hash; a bucket's digest covers its items in
-    byte order, the root covers the bucket digests. A write rehashes one bucket and the root,
-    whatever the size of the catalogue. A bucket is kept as the bytes that are hashed: two hundred
-    small objects would have to be fetched from all over memory each time.
+    Ids are distributed over 256 buckets by their own hash. A bucket's digest covers its items in
+    byte order, and the root covers the digests, so a write hashes one bucket and the root again. A
+    bucket is kept as the bytes to hash: one read of memory instead of hundreds.
     """
 
     def __init__(self) -> None:
-        self._buckets = [b""] * 256  # items joined by bars
+        self._buckets = [b""] * 256  # items joined by `|`
         self._digests = [b""] * 256
         self._stale = set(range(256))
         self._root = ""
 
     def fill(self, hashes: Iterable[tuple[str, str]]) -> None:
-        """All (id, fingerprint) at once, instead of what was there."""
+        """Replace the content with these (id, fingerprint) pairs."""
         gathered: list[list[bytes]] = [[] for _ in range(256)]
         for id_, fingerprint in hashes:
             gathered[_bucket(id_)].append(_item(id_, fingerprint))
@@ -167,6 +164,7 @@ class HashTree:
         self._stale = set(range(256))
 
     def put(self, id_: str, fingerprint: str, previous: str | None = None) -> None:
+        """Add an item, or replace the one with the previous fingerprint."""
         if previous == fingerprint:
             return
         if previous is not None:
@@ -181,6 +179,7 @@ class HashTree:
         self._stale.add(bucket)
 
     def drop(self, id_: str, fingerprint: str) -> None:
+        """Remove an item."""
         bucket, item = _bucket(id_), _item(id_, fingerprint)
         joined = self._buckets[bucket]
         at = _place(joined, item)
@@ -190,6 +189,7 @@ class HashTree:
 
     @property
     def root(self) -> str:
+        """Return the hash of all items."""
         if self._stale:
             for bucket in self._stale:
                 self._digests[bucket] = hashlib.sha256(self._buckets[bucket]).digest()
@@ -207,9 +207,7 @@ def _item(id_: str, fingerprint: str) -> bytes:
 
 
 def _place(joined: bytes, item: bytes) -> int:
-    """Where an item begins among items joined by bars, or would begin: before the first that is
-    not less.
-    """
+    """Return the offset of the first item that is not less than this one."""
     low, high = 0, len(joined)
     while low < high:
         middle = (low + high) // 2

@@ -1,8 +1,8 @@
-"""Where a query matched in an instruction: snippets with the matched words marked."""
+"""Highlights of search results: snippets with the matched words marked."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from commonplace.instructions.model import Instruction
 from commonplace.search.lexical.text import matches, query_terms, snippet
@@ -11,40 +11,51 @@ WIDTH = 240
 OPEN, CLOSE = "**", "**"
 
 
-def highlights(entry: Instruction, query: str) -> dict[str, Any]:
-    """The entry's id, the fields that matched, and a marked snippet of each."""
+@dataclass(frozen=True, slots=True)
+class MatchedField:
+    """A field that matched, a marked snippet of it, and the number of matches in the snippet."""
+
+    field: str
+    snippet: str
+    matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """Where a query matched in one instruction."""
+
+    id: str
+    fields: tuple[MatchedField, ...]
+    snippet: str
+
+
+def highlight(entry: Instruction, query: str) -> Highlight:
+    """Return the fields that matched, with a marked snippet of each."""
     terms = query_terms(query)
     needle = query.strip().lower()
     fields = []
     for name in ("title", "body"):
         text = str(entry.document[name])
         shown = _around(text, needle) or snippet(text, terms, WIDTH)
-        marked, count = _marked(shown, needle, terms)
+        marked, count = _mark(shown, needle, terms)
         if count:
-            fields.append({"field": name, "snippet": marked, "matches": count})
-    return {
-        "id": entry.id,
-        "fields": fields,
-        "snippet": fields[-1]["snippet"]
-        if fields
-        else snippet(str(entry.document["body"]), terms, WIDTH),
-    }
+            fields.append(MatchedField(name, marked, count))
+    best = fields[-1].snippet if fields else snippet(str(entry.document["body"]), terms, WIDTH)
+    return Highlight(entry.id, tuple(fields), best)
 
 
 def _around(text: str, needle: str) -> str | None:
-    at = text.lower().find(needle) if needle else -1
-    if at < 0 or len(text.lower()) != len(text):
+    lowered = text.lower()
+    at = lowered.find(needle) if needle else -1
+    if at < 0 or len(lowered) != len(text):
         return None
     start = max(0, at - WIDTH // 4)
     end = min(len(text), max(start + WIDTH, at + len(needle)))
-    return (
-        ("…" if start else "")
-        + " ".join(text[start:end].split())
-        + ("…" if end < len(text) else "")
-    )
+    before, after = "…" if start else "", "…" if end < len(text) else ""
+    return before + " ".join(text[start:end].split()) + after
 
 
-def _marked(text: str, needle: str, terms: list[str]) -> tuple[str, int]:
+def _mark(text: str, needle: str, terms: list[str]) -> tuple[str, int]:
     spans = [(start, end) for start, end, _ in matches(text, terms)]
     lowered = text.lower()
     if needle and len(lowered) == len(text):

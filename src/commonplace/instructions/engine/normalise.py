@@ -1,15 +1,9 @@
-"""From a document as it was written to an instruction as it is served: defaults, derived fields,
-and salvage of what is nearly right.
-"""
+"""Turn a document as written into an instruction: defaults, derived fields, repaired values."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any
 
 from commonplace.instructions.engine.hashing import (
     fingerprint,
@@ -18,7 +12,13 @@ from commonplace.instructions.engine.hashing import (
     hash_body,
     hash_governance,
 )
-from commonplace.instructions.model import (
+from commonplace.instructions.engine.times import (
+    REVIEW_DAYS,
+    due_after,
+    from_timestamp,
+    parse_time,
+)
+from commonplace.instructions.fields import (
     AUDIENCES,
     CATEGORY,
     CLASSIFICATIONS,
@@ -33,18 +33,15 @@ from commonplace.instructions.model import (
     TIERS,
     UNCATEGORIZED,
     UNOWNED,
-    Body,
-    Instruction,
-    document_of,
     is_valid_id,
 )
-from commonplace.kernel.clock import iso
+from commonplace.instructions.model import Instruction, InstructionBody, document_of
+from commonplace.kernel.json_types import Json, JsonObject
 
-REVIEW_DAYS = {"P1": 30, "P2": 60, "P3": 90, "P4": 120}
 RISK = {"mandatory": 50, "critical": 60, "recommended": 20, "optional": 5, "deprecated": -30}
 SUMMARY_CHARS = 160
 
-# What people write instead of the closed sets.
+# Words that people write instead of the values of closed sets.
 REQUIREMENT_WORDS = {
     "must": "mandatory",
     "required": "mandatory",
@@ -69,7 +66,6 @@ AUDIENCE_WORDS = {
     "user": "individual",
     "developer": "individual",
 }
-UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
 TEXT_FIELDS = (
     "rationale",
     "description",
@@ -85,7 +81,7 @@ LIST_FIELDS = ("tags", "examples", "dependencies", "teamIds")
 
 
 class NotAnInstruction(ValueError):
-    """The document cannot be salvaged; the reason is short and stable, the detail is for people."""
+    """The document cannot be served; `reason` is a stable word, `detail` is for people."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -93,75 +89,47 @@ class NotAnInstruction(ValueError):
         self.detail = detail
 
 
-OwnerOf = Callable[[str], str | None]  # first pattern that matches the id
+OwnerOf = Callable[[str], str | None]  # owner of an id by the rules of owners.json
 
 
-def _nobody(id_: str) -> str | None:
+def _no_owner(id_: str) -> str | None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What the configuration says about reading documents."""
+class ReadingRules:
+    """Settings that affect how documents are read."""
 
-    canonical: bool = True
-    owners: Callable[[], OwnerOf] = lambda: _nobody  # owners.json as it is now
+    canonical: bool = True  # normalise line breaks of bodies
+    owners: Callable[[], OwnerOf] = lambda: _no_owner  # reads owners.json as it is now
 
     def owner_of(self, id_: str) -> str | None:
+        """Return the owner that a rule gives to an id."""
         return self.owners()(id_)
 
-    def settled(self) -> Rules:
-        """The same for one sweep over many files: what the configuration says is asked for once."""
+    def frozen(self) -> ReadingRules:
+        """Return rules that read owners.json once, for a scan of many files."""
         owner_of = self.owners()
-        return Rules(self.canonical, lambda: owner_of)
-
-
-def parse_time(value: object) -> float | None:
-    """Seconds since 1970 of an ISO 8601 text, or None."""
-    return _seconds(value) if isinstance(value, str) and 8 <= len(value) <= 40 else None
-
-
-@lru_cache(maxsize=256)  # one instruction asks for the same moment several times
-def _seconds(value: str) -> float | None:
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (OverflowError, ValueError):
-        return None
-
-
-def in_utc(value: str) -> str:
-    """A time that parses, in UTC."""
-    if UTC_TIME.fullmatch(value):
-        return value
-    seconds = parse_time(value)
-    assert seconds is not None
-    try:
-        return iso(datetime.fromtimestamp(seconds, UTC))
-    except (OverflowError, ValueError):
-        return value
+        return ReadingRules(self.canonical, lambda: owner_of)
 
 
 def tier_of(priority: int, requirement: str) -> str:
+    """Derive the priority tier."""
     if priority <= 20 or requirement in ("mandatory", "critical"):
         return "P1"
     return "P2" if priority <= 40 else "P3" if priority <= 70 else "P4"
 
 
 def summary_of(body: str) -> str:
+    """Derive the summary: the first line of the body, shortened."""
     first = body.lstrip().split("\n", 1)[0].strip()
     return first if len(first) <= SUMMARY_CHARS else first[: SUMMARY_CHARS - 3] + "..."
 
 
-def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
-    """Categories lower-cased, unique and sorted; `scope:*` tokens taken out of them; how many
-    tokens were unusable.
-    """
+def split_categories(raw: object) -> tuple[list[str], JsonObject, int]:
+    """Return sorted categories, the fields set by `scope:*` tokens, and the number of bad tokens."""
     kept: set[str] = set()
-    scopes: dict[str, Any] = {}
+    scopes: JsonObject = {}
     bad = 0
     for item in raw if isinstance(raw, list) else ():
         token = item.strip().lower() if isinstance(item, str) else ""
@@ -181,11 +149,10 @@ def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
     return ordered[:MAX_CATEGORIES], scopes, bad + max(0, len(ordered) - MAX_CATEGORIES)
 
 
-def identify(raw: Mapping[str, Any], id_: str) -> Body:
-    """Return the body of the instruction in a document.
+def identify(raw: Mapping[str, Json], id_: str) -> InstructionBody:
+    """Check id and body, and return the body with its hashes.
 
-    Raises NotAnInstruction where neither id nor body can be had; nothing else in a document makes
-    it unreadable.
+    Raises NotAnInstruction. Nothing else in a document makes it unreadable.
     """
     if raw.get("id") != id_:
         raise NotAnInstruction(
@@ -194,20 +161,20 @@ def identify(raw: Mapping[str, Any], id_: str) -> Body:
     if not is_valid_id(id_):
         raise NotAnInstruction(
             "schema",
-            "the id may hold lower-case letters, digits, - _ and single inner dots (1 to 120)",
+            "an id has 1 to 120 lower-case letters, digits, - _ and single inner dots",
         )
     body = raw.get("body")
     if not isinstance(body, str) or not body.strip():
         raise NotAnInstruction("schema", "body is missing or empty")
     if len(body) > MAX_BODY_CHARS:
         raise NotAnInstruction(
-            "schema", f"body has {len(body)} characters; the most is {MAX_BODY_CHARS}"
+            "schema", f"body has {len(body)} characters; at most {MAX_BODY_CHARS} are allowed"
         )
     claimed = raw.get("sourceHash")
     if not isinstance(claimed, str) or not claimed:
         claimed = None
     hashed = hash_body(body)
-    return Body(
+    return InstructionBody(
         body,
         hashed,
         claimed,
@@ -215,11 +182,11 @@ def identify(raw: Mapping[str, Any], id_: str) -> Body:
     )
 
 
-def fingerprint_of(raw: Mapping[str, Any], id_: str, rules: Rules) -> str:
-    """Hash everything that callers see of a document, without working it out.
+def fingerprint_of(raw: Mapping[str, Json], id_: str, rules: ReadingRules) -> str:
+    """Hash everything that callers see of a document, without normalising it.
 
-    An owner rule counts where the document names no owner. The time of a file that has no times
-    does not: it changes with every checkout and copy, and the hash must not.
+    An owner rule counts if the document names no owner. The modification time of the file does
+    not count: it changes with every checkout and copy.
     """
     owner = raw.get("owner")
     return fingerprint(
@@ -228,59 +195,61 @@ def fingerprint_of(raw: Mapping[str, Any], id_: str, rules: Rules) -> str:
 
 
 def normalise(
-    raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules, known: str | None = None
+    raw: Mapping[str, Json],
+    id_: str,
+    modified_at: float,
+    rules: ReadingRules,
+    known_fingerprint: str | None = None,
 ) -> Instruction:
-    """Return the instruction in a document.
+    """Return the instruction in a document. Raises NotAnInstruction.
 
-    Raises NotAnInstruction. `known` is its fingerprint, where the caller has it.
-
-    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so
+    Defaults depend only on the document (and on `modified_at`, in seconds, if it has no times), so
     hashes survive a restart.
     """
-    document, body, mended = completed(raw, id_, modified_at, rules)
-    mark = fingerprint_of(raw, id_, rules) if known is None else known
+    document, body, repaired = complete(raw, id_, modified_at, rules)
+    if known_fingerprint is None:
+        known_fingerprint = fingerprint_of(raw, id_, rules)
     return Instruction(
         id_,
         document_of(document),
         body.hash,
         document["governanceHash"],
         body.claimed,
-        mended,
-        mark,
+        repaired,
+        known_fingerprint,
         drifted=body.drifted,
     )
 
 
-def completed(
-    raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
-) -> tuple[dict[str, Any], Body, tuple[str, ...]]:
-    """Return a document with everything that callers see, its body with the hashes, and the
-    fields that had to be mended.
-    """
+def complete(
+    raw: Mapping[str, Json], id_: str, modified_at: float, rules: ReadingRules
+) -> tuple[JsonObject, InstructionBody, tuple[str, ...]]:
+    """Return the complete document, its body with hashes, and the names of repaired fields."""
     body = identify(raw, id_)
-    document: dict[str, Any] = dict(raw)
-    mended: list[str] = []
-    _mend_text(document, id_, mended)
-    _mend_closed_sets(document, mended)
-    _mend_categories(document, mended)
-    _mend_governance(document, id_, modified_at, mended, rules)
+    document: JsonObject = dict(raw)
+    repaired: list[str] = []
+    _repair_text(document, id_, repaired)
+    _repair_closed_sets(document, repaired)
+    _repair_categories(document, repaired)
+    _repair_governance(document, id_, modified_at, repaired, rules)
     document["sourceHash"] = body.hash
     document["schemaVersion"] = str(raw.get("schemaVersion") or SCHEMA_VERSION)
     for computed in ("usageCount", "firstSeenTs", "lastUsedAt"):
         document.pop(computed, None)
     document["governanceHash"] = hash_governance(governance_line(document))
-    return document, body, tuple(mended)
+    return document, body, tuple(repaired)
 
 
-def title_of(raw: Mapping[str, Any], id_: str) -> str:
+def title_of(raw: Mapping[str, Json], id_: str) -> str:
+    """Return the title of a document, or its id."""
     title = raw.get("title")
     return (title.strip()[:MAX_TITLE_CHARS] if isinstance(title, str) else "") or id_
 
 
-def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
+def _repair_text(document: JsonObject, id_: str, repaired: list[str]) -> None:
     title = document.get("title")
     if isinstance(title, str) and len(title.strip()) > MAX_TITLE_CHARS:
-        mended.append("title")
+        repaired.append("title")
     document["title"] = title_of(document, id_)
     for field in TEXT_FIELDS:
         if (
@@ -288,7 +257,7 @@ def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
             and not isinstance(document[field], str)
             and document.pop(field) is not None
         ):
-            mended.append(field)
+            repaired.append(field)
     for field in LIST_FIELDS:
         if field in document:
             value = document[field]
@@ -298,16 +267,16 @@ def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
                     if isinstance(value, list)
                     else []
                 )
-                mended.append(field)
+                repaired.append(field)
             if not document[field]:
                 del document[field]
     if "extensions" in document and not isinstance(document["extensions"], dict):
         del document["extensions"]
-        mended.append("extensions")
+        repaired.append("extensions")
 
 
 def _is_one_of(value: object, allowed: frozenset[str]) -> bool:
-    return isinstance(value, str) and value in allowed  # a list has no hash to look for
+    return isinstance(value, str) and value in allowed  # a list is not hashable
 
 
 def _member(value: object, allowed: frozenset[str], words: Mapping[str, str]) -> str | None:
@@ -315,7 +284,7 @@ def _member(value: object, allowed: frozenset[str], words: Mapping[str, str]) ->
     return word if word in allowed else words.get(word)
 
 
-def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
+def _repair_closed_sets(document: JsonObject, repaired: list[str]) -> None:
     for field, allowed, words, absent, wrong in (
         ("audience", AUDIENCES, AUDIENCE_WORDS, "all", "all"),
         ("requirement", REQUIREMENTS, REQUIREMENT_WORDS, "optional", "recommended"),
@@ -324,17 +293,17 @@ def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
         if not _is_one_of(value, allowed):
             document[field] = absent if value is None else _member(value, allowed, words) or wrong
             if value is not None:
-                mended.append(field)
+                repaired.append(field)
     priority = document.get("priority", 50)
     if isinstance(priority, float) and priority.is_integer():
         priority = int(priority)
     if not isinstance(priority, int) or isinstance(priority, bool) or not 1 <= priority <= 100:
         priority = 50
-        mended.append("priority")
+        repaired.append("priority")
     document["priority"] = priority
     if not _is_one_of(document.get("priorityTier"), TIERS):
         if document.get("priorityTier") is not None:
-            mended.append("priorityTier")
+            repaired.append("priorityTier")
         document["priorityTier"] = tier_of(priority, document["requirement"])
     status = document.get("status")
     if not _is_one_of(status, STATUSES):
@@ -343,18 +312,18 @@ def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
             default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
         )
         if status is not None:
-            mended.append("status")
+            repaired.append("status")
     if not _is_one_of(document.get("classification"), CLASSIFICATIONS):
         if document.get("classification") is not None:
-            mended.append("classification")
+            repaired.append("classification")
         document["classification"] = "internal"
 
 
-def _mend_categories(document: dict[str, Any], mended: list[str]) -> None:
+def _repair_categories(document: JsonObject, repaired: list[str]) -> None:
     raw = document.get("categories")
     categories, scopes, bad = split_categories(raw)
     if bad or (raw is not None and not isinstance(raw, list)):
-        mended.append("categories")
+        repaired.append("categories")
     for field in ("workspaceId", "userId"):
         if field in scopes:
             document.setdefault(field, scopes[field])
@@ -368,17 +337,34 @@ def _mend_categories(document: dict[str, Any], mended: list[str]) -> None:
     document["primaryCategory"] = primary if primary in categories else categories[0]
 
 
-def _mend_governance(
-    document: dict[str, Any], id_: str, modified_at: float, mended: list[str], rules: Rules
+def _repair_governance(
+    document: JsonObject, id_: str, modified_at: float, repaired: list[str], rules: ReadingRules
 ) -> None:
     version = document.get("version")
     if not isinstance(version, str) or not SEMVER.fullmatch(version):
         if version is not None:
-            mended.append("version")
+            repaired.append("version")
         document["version"] = "1.0.0"
     owner = document.get("owner")
     if not isinstance(owner, str) or not owner.strip():
         document["owner"] = rules.owner_of(id_) or UNOWNED
+    _repair_times(document, modified_at, repaired)
+    summary = document.get("semanticSummary")
+    if not isinstance(summary, str) or not summary.strip():
+        document["semanticSummary"] = summary_of(document["body"])
+    elif len(summary) > MAX_SUMMARY_CHARS:
+        document["semanticSummary"] = summary[:MAX_SUMMARY_CHARS]
+        repaired.append("semanticSummary")
+    document["changeLog"] = repair_change_log(
+        document.get("changeLog"), document["version"], document["createdAt"], repaired
+    )
+    risk = document.get("riskScore")
+    if not isinstance(risk, int | float) or isinstance(risk, bool):
+        document["riskScore"] = risk_of(document["priority"], document["requirement"])
+
+
+def _repair_times(document: JsonObject, modified_at: float, repaired: list[str]) -> None:
+    """Fill in times of writing and the dates of reviews."""
     known_since = next(
         (
             document[field]
@@ -390,14 +376,14 @@ def _mend_governance(
     for field in ("createdAt", "updatedAt"):
         if parse_time(document.get(field)) is None:
             if document.get(field) is not None:
-                mended.append(field)
-            document[field] = known_since or iso(datetime.fromtimestamp(modified_at, UTC))
+                repaired.append(field)
+            document[field] = known_since or from_timestamp(modified_at)
     interval = document.get("reviewIntervalDays")
     if isinstance(interval, float) and interval.is_integer():
         interval = document["reviewIntervalDays"] = int(interval)
     if not isinstance(interval, int) or isinstance(interval, bool) or not 1 <= interval <= 365:
         if interval is not None:
-            mended.append("reviewIntervalDays")
+            repaired.append("reviewIntervalDays")
         interval = document["reviewIntervalDays"] = REVIEW_DAYS[document["priorityTier"]]
     for field in ("lastReviewedAt", "nextReviewDue"):
         if (
@@ -405,50 +391,21 @@ def _mend_governance(
             and parse_time(document[field]) is None
             and document.pop(field) is not None
         ):
-            mended.append(field)
+            repaired.append(field)
     if "nextReviewDue" not in document and known_since is not None:
         document["nextReviewDue"] = due_after(known_since, interval)
-    summary = document.get("semanticSummary")
-    if not isinstance(summary, str) or not summary.strip():
-        document["semanticSummary"] = summary_of(document["body"])
-    elif len(summary) > MAX_SUMMARY_CHARS:
-        document["semanticSummary"] = summary[:MAX_SUMMARY_CHARS]
-        mended.append("semanticSummary")
-    document["changeLog"] = mend_change_log(
-        document.get("changeLog"), document["version"], document["createdAt"], mended
-    )
-    risk = document.get("riskScore")
-    if not isinstance(risk, int | float) or isinstance(risk, bool):
-        document["riskScore"] = risk_of(document["priority"], document["requirement"])
 
 
 def risk_of(priority: int, requirement: str) -> int:
+    """Derive the risk score."""
     return 100 - priority + RISK[requirement]
 
 
-def next_review(document: Mapping[str, Any], now: str) -> str:
-    """When a document with this interval is due: counted from its last review, or from now."""
-    reviewed = document.get("lastReviewedAt")
-    return due_after(
-        reviewed if parse_time(reviewed) is not None else now, document["reviewIntervalDays"]
-    )
-
-
-@lru_cache(maxsize=256)
-def due_after(moment: str, days: int) -> str:
-    seconds = parse_time(moment)
-    assert seconds is not None  # callers pass times that parse
-    try:
-        return iso(datetime.fromtimestamp(seconds, UTC) + timedelta(days=days))
-    except (OverflowError, ValueError):
-        return moment
-
-
-def mend_change_log(
-    raw: object, version: str, at: str, mended: list[str] | None = None
-) -> list[dict[str, Any]]:
-    """A change log that is well formed and ends with the present version."""
-    kept: list[dict[str, Any]] = []
+def repair_change_log(
+    raw: object, version: str, at: str, repaired: list[str] | None = None
+) -> list[JsonObject]:
+    """Return a well-formed change log that contains the current version."""
+    kept: list[JsonObject] = []
     for line in raw if isinstance(raw, list) else ():
         if (
             isinstance(line, dict)
@@ -464,6 +421,6 @@ def mend_change_log(
         kept.append({"version": version, "changedAt": at, "summary": "initial import"})
     elif not any(line["version"] == version for line in kept):
         kept.append({"version": version, "changedAt": at, "summary": f"version {version}"})
-    if mended is not None and raw is not None and kept != raw:
-        mended.append("changeLog")
+    if repaired is not None and raw is not None and kept != raw:
+        repaired.append("changeLog")
     return kept

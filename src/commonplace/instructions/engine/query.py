@@ -1,81 +1,91 @@
-"""Filtering, sorting and paging the catalogue: candidates from facets, then a walk along a kept
-order.
-"""
+"""Filter, sort and page the catalogue: candidates from facets, then a walk along a sort order."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
-from commonplace.instructions.engine.catalogue import Catalogue, SortKey
-from commonplace.instructions.engine.normalise import parse_time
-from commonplace.kernel.paging import Page
+from commonplace.instructions.engine.catalogue import ORDERS, Catalogue, SortKey
+from commonplace.instructions.engine.times import parse_time
 
 SortField = Literal["id", "createdAt", "updatedAt", "priority", "title"]
-ANY_OF = (
+ANY_OF = (  # filters that are also facets
     "categories",
-    "priorityTiers",
+    "priority_tiers",
     "status",
     "owners",
     "classification",
     "requirements",
-    "workspaceId",
-    "userId",
-    "teamIds",
+    "workspace_id",
+    "user_id",
+    "team_ids",
 )
+CASE_FOLDED = frozenset({"categories", "owners", "workspace_id", "user_id", "team_ids"})
+LAST_ID = "\U0010ffff"  # sorts after every id
 
 
-class BadCursor(ValueError):
-    """Not a cursor of this query."""
+class InvalidCursor(ValueError):
+    """The cursor was not returned by this query."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class CatalogueFilters:
+    """Conditions that must all hold; None is no condition."""
+
+    categories: Sequence[str] | None = None
+    priority_tiers: Sequence[str] | None = None
+    status: Sequence[str] | None = None
+    owners: Sequence[str] | None = None
+    classification: Sequence[str] | None = None
+    requirements: Sequence[str] | None = None
+    workspace_id: str | None = None
+    user_id: str | None = None
+    team_ids: Sequence[str] | None = None
+    created_after: str | None = None
+    updated_after: str | None = None
+    text: str | None = None
+    categories_all: Sequence[str] | None = None
+    exclude_categories: Sequence[str] | None = None
+    priority_min: int | None = None
+    priority_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueOrder:
+    """Field to sort by, and direction."""
+
     field: SortField = "id"
     descending: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CataloguePage:
+    """Ids of one page, and how to get the next one."""
+
+    ids: list[str]
+    total: int
+    next_cursor: str | None
+
+
 def candidates(
-    catalogue: Catalogue, filters: Mapping[str, Any], matching: Callable[[str], set[str]]
+    catalogue: Catalogue, filters: CatalogueFilters, matching: Callable[[str], set[str]]
 ) -> Set[str] | None:
-    """Ids that pass every filter; None means all of them."""
-    sets: list[Set[str]] = []
-    for name in ANY_OF:
-        wanted = filters.get(name)
-        if wanted is not None:
-            facet = catalogue.facet(name)
-            values = [wanted] if isinstance(wanted, str) else wanted
-            fold = name in ("categories", "owners", "workspaceId", "userId", "teamIds")
-            sets.append(_union(facet, (value.lower() if fold else value for value in values)))
-    facet = (
-        catalogue.facet("categories")
-        if filters.get("categoriesAll") or filters.get("excludeCategories")
-        else {}
-    )
-    sets.extend(
-        facet.get(category.lower(), frozenset()) for category in filters.get("categoriesAll") or ()
-    )
-    for name, field in (("createdAfter", "createdAt"), ("updatedAfter", "updatedAt")):
-        if filters.get(name) is not None:
-            order = catalogue.order(field)
-            after = bisect_right(order, (parse_time(filters[name]) or 0.0, "\U0010ffff"))
-            sets.append({id_ for _, id_ in order[after:]})
-    if filters.get("priorityMin") is not None or filters.get("priorityMax") is not None:
-        order = catalogue.order("priority")
-        low = bisect_right(order, ((filters.get("priorityMin") or 1) - 1, "\U0010ffff"))
-        high = bisect_right(order, (filters.get("priorityMax") or 100, "\U0010ffff"))
-        sets.append({id_ for _, id_ in order[low:high]})
-    if filters.get("text"):
-        sets.append(matching(filters["text"]))
-    excluded = _union(
-        facet, (category.lower() for category in filters.get("excludeCategories") or ())
-    )
+    """Return the ids that pass every filter; None means all ids."""
+    sets = [*_facet_sets(catalogue, filters), *_range_sets(catalogue, filters)]
+    if filters.text:
+        sets.append(matching(filters.text))
+    excluded: Set[str] = frozenset()
+    if filters.exclude_categories:
+        excluded = _union(
+            catalogue.facet("categories"),
+            (category.lower() for category in filters.exclude_categories),
+        )
     if not sets:
         return catalogue.entries.keys() - excluded if excluded else None
     sets.sort(key=len)
@@ -83,6 +93,37 @@ def candidates(
     for other in sets[1:]:
         found = found & other
     return found - excluded if excluded else found
+
+
+def _facet_sets(catalogue: Catalogue, filters: CatalogueFilters) -> Iterator[Set[str]]:
+    for name in ANY_OF:
+        wanted: str | Sequence[str] | None = getattr(filters, name)
+        if wanted is not None:
+            values = [wanted] if isinstance(wanted, str) else wanted
+            yield _union(
+                catalogue.facet(name),
+                (value.lower() if name in CASE_FOLDED else value for value in values),
+            )
+    if filters.categories_all:
+        facet = catalogue.facet("categories")
+        for category in filters.categories_all:
+            yield facet.get(category.lower(), frozenset())
+
+
+def _range_sets(catalogue: Catalogue, filters: CatalogueFilters) -> Iterator[Set[str]]:
+    for moment, field in (
+        (filters.created_after, "createdAt"),
+        (filters.updated_after, "updatedAt"),
+    ):
+        if moment is not None:
+            order = catalogue.order(field)
+            after = bisect_right(order, (parse_time(moment) or 0.0, LAST_ID))
+            yield {id_ for _, id_ in order[after:]}
+    if filters.priority_min is not None or filters.priority_max is not None:
+        order = catalogue.order("priority")
+        low = bisect_right(order, ((filters.priority_min or 1) - 1, LAST_ID))
+        high = bisect_right(order, (filters.priority_max or 100, LAST_ID))
+        yield {id_ for _, id_ in order[low:high]}
 
 
 def _union(facet: Mapping[str, set[str]], values: Iterable[str]) -> Set[str]:
@@ -93,14 +134,12 @@ def _union(facet: Mapping[str, set[str]], values: Iterable[str]) -> Set[str]:
 def page(
     catalogue: Catalogue,
     allowed: Set[str] | None,
-    sort: Sort,
+    sort: CatalogueOrder,
     limit: int,
     cursor: str | None,
     offset: int,
-) -> Page[str]:
-    """One page in the order asked for; equal keys follow their ids, so a page never repeats or
-    skips an entry.
-    """
+) -> CataloguePage:
+    """Return one page. Equal keys are sorted by id, so pages never repeat or skip an entry."""
     total = len(catalogue) if allowed is None else len(allowed)
     after = _decode(cursor, sort) if cursor else None
     chosen: list[SortKey] = []
@@ -114,14 +153,15 @@ def page(
             break
     more = len(chosen) > limit
     chosen = chosen[:limit]
-    cursor = _encode(chosen[-1], sort) if more and chosen else None
-    return Page([id_ for _, id_ in chosen], more, total, cursor)
+    return CataloguePage(
+        [id_ for _, id_ in chosen], total, _encode(chosen[-1], sort) if more and chosen else None
+    )
 
 
 def _walk(
-    catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, after: SortKey | None
+    catalogue: Catalogue, allowed: Set[str] | None, sort: CatalogueOrder, after: SortKey | None
 ) -> Iterable[SortKey]:
-    """Where the candidates are many, along the kept order; where they are few, by sorting them."""
+    """Yield keys in order: along a kept order for many candidates, by sorting a few."""
     if sort.field == "id":
         order: list[SortKey] = []
         if allowed is None or len(allowed) * 8 > len(catalogue):
@@ -130,8 +170,6 @@ def _walk(
     elif allowed is None or len(allowed) * 8 > len(catalogue):
         order = catalogue.order(sort.field)
     else:
-        from commonplace.instructions.engine.catalogue import ORDERS
-
         key = ORDERS[sort.field]
         order = sorted((key(catalogue.entries[id_].document), id_) for id_ in allowed)
     return _keyed(order, allowed, sort.descending, after)
@@ -163,10 +201,10 @@ def _keyed(
             if allowed is None or order[at][1] in allowed:
                 yield order[at]
         return
-    # Keys descend, but equal keys keep ascending ids: go group by group from the end.
+    # Keys descend, but equal keys keep ascending ids: walk group by group from the end.
     end = len(order)
     if after is not None:
-        end = bisect_right(order, (after[0], "\U0010ffff"))
+        end = bisect_right(order, (after[0], LAST_ID))
     while end > 0:
         key = order[end - 1][0]
         begin = bisect_right(order, (key, ""))
@@ -178,18 +216,18 @@ def _keyed(
         end = begin
 
 
-def _encode(item: SortKey, sort: Sort) -> str:
+def _encode(item: SortKey, sort: CatalogueOrder) -> str:
     raw = orjson.dumps([sort.field, sort.descending, item[0], item[1]])
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _decode(cursor: str, sort: Sort) -> SortKey:
+def _decode(cursor: str, sort: CatalogueOrder) -> SortKey:
     try:
         field, descending, key, id_ = orjson.loads(
             base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         )
     except (ValueError, TypeError, binascii.Error):
-        raise BadCursor("the cursor is not one that query returned") from None
+        raise InvalidCursor("the cursor is not one that query returned") from None
     expected = str if sort.field in ("id", "title") else int | float
     if (
         field != sort.field
@@ -197,5 +235,5 @@ def _decode(cursor: str, sort: Sort) -> SortKey:
         or not isinstance(key, expected)
         or not isinstance(id_, str)
     ):
-        raise BadCursor("the cursor belongs to another sort order")
+        raise InvalidCursor("the cursor belongs to another sort order")
     return key, id_

@@ -1,12 +1,13 @@
-"""Reviewing a prompt against rules: every pattern runs on RE2, in time linear in the text,
-whoever wrote it.
-"""
+"""Review of a prompt against rules. Patterns run on RE2, in time linear in the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
+
+from commonplace.kernel.json_types import Json
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 MAX_PROMPT_CHARS = 10_000
@@ -16,34 +17,60 @@ MAX_RULES = 1000
 _RE2_MEMORY_BYTES = 8 * 1024 * 1024
 
 
+class PatternMatch(Protocol):
+    """A match of a compiled pattern."""
+
+    def group(self, number: int, /) -> str: ...
+
+    def start(self) -> int: ...
+
+
+class CompiledPattern(Protocol):
+    """A pattern compiled by RE2."""
+
+    def search(self, text: str, /) -> PatternMatch | None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PromptRule:
+    """A pattern that a prompt must or must not contain."""
+
     id: str
     category: str
-    pattern: Any  # a compiled RE2 pattern
+    pattern: CompiledPattern
     must_contain: bool
     severity: str
     description: str
     remediation: str | None = None
-    masked: bool = False  # its matches are secrets: show their beginning only
+    masked: bool = False  # matches are secrets: show only their beginning
 
 
 @dataclass(frozen=True, slots=True)
-class Criteria:
-    rules: tuple[Rule, ...]
-    unsupported: tuple[dict[str, str], ...] = ()  # rules that RE2 cannot run, with the reason
+class UnsupportedRule:
+    """A rule whose pattern RE2 cannot run, and why."""
+
+    rule_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCriteria:
+    """Rules of a criteria file."""
+
+    rules: tuple[PromptRule, ...]
+    unsupported: tuple[UnsupportedRule, ...] = ()
     version: str | None = None
 
 
-def parse_criteria(raw: Any) -> Criteria:
-    """Rules of a criteria file.
+def parse_criteria(raw: Json) -> PromptCriteria:
+    """Parse PROMPT-CRITERIA.json. Raises ValueError that says where it is wrong.
 
-    Raises ValueError that says where it is wrong; a pattern RE2 cannot run is set aside instead.
+    A pattern that RE2 cannot run is reported as unsupported instead.
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("categories"), list):
         raise ValueError('expected {"categories": [{"id": ..., "rules": [...]}]}')
-    rules: list[Rule] = []
-    unsupported: list[dict[str, str]] = []
+    rules: list[PromptRule] = []
+    unsupported: list[UnsupportedRule] = []
     for number, category in enumerate(raw["categories"]):
         if (
             not isinstance(category, dict)
@@ -54,22 +81,26 @@ def parse_criteria(raw: Any) -> Criteria:
         for item in category["rules"]:
             try:
                 rules.append(_rule(item, category["id"], bool(category.get("secret"))))
-            except Unsupported as error:
-                unsupported.append({"ruleId": error.rule_id, "reason": error.reason})
+            except UnsupportedPattern as error:
+                unsupported.append(UnsupportedRule(error.rule_id, error.reason))
             if len(rules) > MAX_RULES:
                 raise ValueError(f"more than {MAX_RULES} rules")
     version = raw.get("version")
-    return Criteria(tuple(rules), tuple(unsupported), str(version) if version is not None else None)
+    return PromptCriteria(
+        tuple(rules), tuple(unsupported), str(version) if version is not None else None
+    )
 
 
-class Unsupported(ValueError):
+class UnsupportedPattern(ValueError):
+    """RE2 cannot run the pattern of a rule."""
+
     def __init__(self, rule_id: str, reason: str) -> None:
         super().__init__(reason)
         self.rule_id = rule_id
         self.reason = reason
 
 
-def _rule(item: Any, category: str, secret: bool) -> Rule:
+def _rule(item: Json, category: str, secret: bool) -> PromptRule:
     if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
         raise ValueError(f"category {category!r}: a rule needs an id")
     place = f"rule {item['id']!r}"
@@ -87,7 +118,7 @@ def _rule(item: Any, category: str, secret: bool) -> Rule:
     if severity not in SEVERITIES:
         raise ValueError(f"{place}: severity must be one of {', '.join(SEVERITIES)}")
     remediation = item.get("remediation")
-    return Rule(
+    return PromptRule(
         item["id"],
         category,
         _compile(item["id"], source),
@@ -99,74 +130,70 @@ def _rule(item: Any, category: str, secret: bool) -> Rule:
     )
 
 
-def _compile(rule_id: str, source: str) -> Any:
+def _compile(rule_id: str, source: str) -> CompiledPattern:
     import re2
 
     options = re2.Options()
-    options.log_errors = False  # it prints on stderr otherwise
+    options.log_errors = False  # RE2 writes them to stderr
     options.case_sensitive = False
     options.max_mem = _RE2_MEMORY_BYTES
     try:
-        return re2.compile(source, options)
+        pattern: CompiledPattern = re2.compile(source, options)
+        return pattern
     except re2.error as error:
         reason = error.args[0] if error.args else error
-        raise Unsupported(
+        raise UnsupportedPattern(
             rule_id, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         ) from None
 
 
-def review(prompt: str, criteria: Criteria) -> dict[str, Any]:
-    """Issues in order of severity, then of the rules; the first match of each rule is reported."""
+@dataclass(frozen=True, slots=True)
+class PromptIssue:
+    """A rule that a prompt breaks; `match` is None if the prompt lacks a required text."""
+
+    rule: PromptRule
+    match: str | None = None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReview:
+    """Issues in order of severity, then of the rules."""
+
+    issues: tuple[PromptIssue, ...]
+    length: int
+    unsupported: tuple[UnsupportedRule, ...] = ()
+
+    def counts(self) -> dict[str, int]:
+        """Count the issues by severity, most severe first."""
+        return dict(Counter(issue.rule.severity for issue in self.issues))
+
+    def highest_severity(self) -> str:
+        """Return the severity of the worst issue."""
+        return self.issues[0].rule.severity if self.issues else "info"
+
+
+def review(prompt: str, criteria: PromptCriteria) -> PromptReview:
+    """Check a prompt against all rules; the first match of each rule is reported."""
     text = prompt.replace("\0", "")
     issues = sorted(
-        _issues(text, criteria.rules), key=lambda issue: SEVERITIES.index(issue["severity"])
+        _issues(text, criteria.rules), key=lambda issue: SEVERITIES.index(issue.rule.severity)
     )
-    counts: dict[str, int] = {}
-    for issue in issues:
-        counts[issue["severity"]] = counts.get(issue["severity"], 0) + 1
-    highest = next((severity for severity in SEVERITIES if severity in counts), "info")
-    result: dict[str, Any] = {
-        "issues": issues,
-        "summary": {"counts": counts, "highestSeverity": highest},
-        "length": len(text),
-    }
-    if criteria.unsupported:
-        result["unsupportedRules"] = list(criteria.unsupported)
-    return result
+    return PromptReview(tuple(issues), len(text), criteria.unsupported)
 
 
-def _issues(text: str, rules: Iterable[Rule]) -> Iterable[dict[str, Any]]:
+def _issues(text: str, rules: Iterable[PromptRule]) -> Iterator[PromptIssue]:
     for rule in rules:
-        found = rule.pattern.search(text)
-        if (found is None) is not rule.must_contain:
+        match = rule.pattern.search(text)
+        if (match is None) is not rule.must_contain:
             continue
-        issue: dict[str, Any] = {
-            "ruleId": rule.id,
-            "severity": rule.severity,
-            "description": rule.description,
-        }
-        if found is not None:
-            issue["match"] = _shown(found.group(0), rule.masked)
-            issue["position"] = found.start()
-        issue["category"] = rule.category
-        if rule.remediation:
-            issue["remediation"] = rule.remediation
-        yield issue
+        if match is None:
+            yield PromptIssue(rule)
+        else:
+            yield PromptIssue(rule, _shown(match.group(0), rule.masked), match.start())
 
 
 def _shown(match: str, masked: bool) -> str:
     if masked:
         return match[:4] + "..."
     return match if len(match) <= MATCH_CHARS else match[: MATCH_CHARS - 3] + "..."
-
-
-def too_long(prompt: str) -> Mapping[str, Any] | None:
-    """Contract 001's answer to a prompt above its limit; None where it fits."""
-    if len(prompt) <= MAX_PROMPT_CHARS:
-        return None
-    return {
-        "truncated": True,
-        "message": f"The prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARS} are "
-        f"reviewed. Send a part of it.",
-        "max": MAX_PROMPT_CHARS,
-    }

@@ -1,26 +1,27 @@
-"""How uses of an instruction went: contract 000's context and metrics, added up per instruction."""
+"""Sums of reported uses: context and metrics of contract 000, per instruction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-MOST_NAMES = 100  # users, workspaces, sessions and error codes that are counted one by one
+from commonplace.kernel.json_types import Json, JsonObject
+
+MAX_NAMES = 100  # users, workspaces, sessions and error codes that are counted separately
 OTHERS = "(others)"
 _NAMED = (("userId", "users"), ("workspaceId", "workspaces"), ("sessionId", "sessions"))
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """One use as a caller reported it."""
+class ReportedUse:
+    """A use of an instruction as a caller reported it."""
 
-    context: Mapping[str, Any]
-    metrics: Mapping[str, Any]
+    context: Mapping[str, Json]
+    metrics: Mapping[str, Json]
 
 
-def add_use(line: dict[str, Any], use: Use) -> None:
-    """Add a use to what the snapshot keeps of an instruction."""
+def add_use(line: JsonObject, use: ReportedUse) -> None:
+    """Add a use to the snapshot's record of an instruction."""
     if use.context:
         contexts = _object(line, "contexts")
         for name, plural in _NAMED:
@@ -45,11 +46,9 @@ def add_use(line: dict[str, Any], use: Use) -> None:
             _count(_object(metrics, "errorCodes"), str(use.metrics["errorCode"]))
 
 
-def summarise(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what callers see of the uses: sums and means, and how many users, workspaces and
-    sessions, not who.
-    """
-    shown: dict[str, Any] = {}
+def summarise_uses(line: Mapping[str, Json]) -> JsonObject:
+    """Return sums and means, and the numbers of users, workspaces and sessions, not their names."""
+    shown: JsonObject = {}
     metrics = line.get("metrics")
     if isinstance(metrics, dict):
         done, failed = _number(metrics.get("successes")), _number(metrics.get("failures"))
@@ -78,15 +77,15 @@ def summarise(line: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
+def _object(holder: JsonObject, name: str) -> JsonObject:
     value = holder.get(name)
     if not isinstance(value, dict):
         value = holder[name] = {}
     return value
 
 
-def _count(counts: dict[str, Any], name: str) -> None:
-    if name not in counts and len(counts) >= MOST_NAMES:
+def _count(counts: JsonObject, name: str) -> None:
+    if name not in counts and len(counts) >= MAX_NAMES:
         name = OTHERS
     counts[name] = int(_number(counts.get(name))) + 1
 

@@ -1,6 +1,4 @@
-"""Files that configure the catalogue: gates.json, owners.json and PROMPT-CRITERIA.json, read
-again when they change.
-"""
+"""Configuration files: gates.json, owners.json and PROMPT-CRITERIA.json, read when they change."""
 
 from __future__ import annotations
 
@@ -8,26 +6,29 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import orjson
 
-from commonplace.instructions.engine import gates as gating
-from commonplace.instructions.engine import review as reviewing
+from commonplace.instructions.engine.gates import PolicyGate, parse_gates
 from commonplace.instructions.engine.normalise import OwnerOf
+from commonplace.instructions.engine.review import (
+    CompiledPattern,
+    PromptCriteria,
+    parse_criteria,
+)
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.kernel.errors import INVALID_CONFIG, Code, CommonplaceError
+from commonplace.kernel.json_types import Json
 
 T = TypeVar("T")
 
 
 class ConfigurationFile(Generic[T]):
-    """One optional JSON file in the first of several folders that has it; parsed once per
-    content.
-    """
+    """An optional JSON file in the first folder that has it, parsed when it changes."""
 
     def __init__(
-        self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Code
+        self, name: str, folders: tuple[Path, ...], parse: Callable[[Json], T], invalid: Code
     ) -> None:
         self.name = name
         self._paths = tuple(str(folder / name) for folder in folders)
@@ -36,15 +37,12 @@ class ConfigurationFile(Generic[T]):
         self._known: tuple[str, tuple[int, int, int], T | Exception] | None = None
 
     def read(self) -> T | None:
-        """Its value, None where there is no such file.
-
-        Raises the domain's error when it is broken.
-        """
+        """Return the parsed file, or None if there is none. Raises the file's error code."""
         for path in self._paths:
-            if not os.access(path, os.F_OK):  # the usual case: asking costs a third of failing
+            if not os.access(path, os.F_OK):  # faster than a failing stat
                 continue
             try:
-                status = os.stat(path)  # noqa: PTH116 (asked for with every add: a string is a third of a path)
+                status = os.stat(path)  # noqa: PTH116 (strings are faster)
             except OSError:
                 continue
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -59,14 +57,8 @@ class ConfigurationFile(Generic[T]):
     def _load(self, path: str) -> T | Exception:
         try:
             return self._parse(orjson.loads(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")))
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            LookupError,
-            RecursionError,
-        ) as error:  # whatever it holds, only it is broken
-            hint = "Mend the file; it is read again when it changes."
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+            hint = "Correct the file; it is read again when it changes."
             return CommonplaceError(
                 self._invalid,
                 f"{self.name}: {str(error)[:300]}",
@@ -76,35 +68,33 @@ class ConfigurationFile(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Owners:
-    """Patterns of ids with their owners, in order, and why other rules are left out: one bad
-    rule does not unseat the others.
-    """
+class OwnerRules:
+    """Patterns of ids with their owners, in order, and why other rules cannot be used."""
 
-    rules: tuple[tuple[Any, str], ...]
+    rules: tuple[tuple[CompiledPattern, str], ...]
     unusable: tuple[str, ...]
 
 
-class Configuration:
-    """All of them."""
+class CatalogueConfiguration:
+    """Configuration files of a catalogue: instruction folder first, then data folder."""
 
     def __init__(self, directory: Path, data: Path) -> None:
         folders = (directory, data)
-        documents = Path(os.path.abspath("docs"))  # noqa: PTH100 - of the working directory, where contract 001 has the criteria
+        documents = Path.cwd() / "docs"  # contract 001 keeps the criteria there
         self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
-        self.gates = ConfigurationFile("gates.json", folders, gating.parse_gates, INVALID_GATES)
+        self._gates = ConfigurationFile("gates.json", folders, parse_gates, INVALID_GATES)
         self._criteria = ConfigurationFile(
             "PROMPT-CRITERIA.json",
             (documents, *folders),
-            reviewing.parse_criteria,
+            parse_criteria,
             INVALID_CRITERIA,
         )
-        self._builtin: reviewing.Criteria | None = None
+        self._builtin: PromptCriteria | None = None
 
     def owners(self) -> OwnerOf:
-        """Who owns an id: the first rule whose pattern matches.
+        """Return the function that finds the owner of an id: the first matching rule.
 
-        A broken owners.json hides no instruction: `problems` reports it.
+        A broken owners.json is reported by `problems`, and hides no instruction.
         """
         try:
             owners = self._owners.read()
@@ -113,32 +103,36 @@ class Configuration:
         rules = owners.rules if owners is not None else ()
         return lambda id_: next((owner for pattern, owner in rules if pattern.search(id_)), None)
 
-    def criteria(self) -> reviewing.Criteria:
-        """The rules of the file, or our own."""
+    def gates(self) -> tuple[PolicyGate, ...] | None:
+        """Return the gates, or None if there is no gates.json. Raises INVALID_GATES."""
+        return self._gates.read()
+
+    def criteria(self) -> PromptCriteria:
+        """Return the criteria of the file, or the built-in ones. Raises INVALID_CRITERIA."""
         chosen = self._criteria.read()
         if chosen is not None:
             return chosen
         if self._builtin is None:
-            self._builtin = reviewing.parse_criteria(
+            self._builtin = parse_criteria(
                 orjson.loads((Path(__file__).parent / "criteria.json").read_bytes())
             )
         return self._builtin
 
     def problems(self) -> dict[str, str]:
-        """Files that are broken, and why."""
+        """Return what is wrong with each file."""
         found = {}
-        for file in (self._owners, self.gates, self._criteria):
+        for file in (self._owners, self._gates, self._criteria):
             try:
                 value = file.read()
             except CommonplaceError as error:
                 found[file.name] = error.message
             else:
-                if isinstance(value, Owners) and value.unusable:
-                    found[file.name] = f"{file.name}: left out: {'; '.join(value.unusable[:5])}"
+                if isinstance(value, OwnerRules) and value.unusable:
+                    found[file.name] = f"{file.name}: ignored: {'; '.join(value.unusable[:5])}"
         return found
 
 
-def _parse_owners(raw: Any) -> Owners:
+def _parse_owners(raw: Json) -> OwnerRules:
     import re2
 
     listed = raw.get("ownership") if isinstance(raw, dict) else None
@@ -146,7 +140,7 @@ def _parse_owners(raw: Any) -> Owners:
         raise ValueError('expected {"ownership": [{"pattern": ..., "owner": ...}]}')
     options = re2.Options()
     options.log_errors = False
-    rules: list[tuple[Any, str]] = []
+    rules: list[tuple[CompiledPattern, str]] = []
     unusable: list[str] = []
     for number, item in enumerate(listed, 1):
         if (
@@ -160,4 +154,4 @@ def _parse_owners(raw: Any) -> Owners:
             rules.append((re2.compile(item["pattern"], options), item["owner"]))
         except re2.error:
             unusable.append(f"the pattern {item['pattern'][:80]!r} of rule {number} cannot be run")
-    return Owners(tuple(rules), tuple(unusable))
+    return OwnerRules(tuple(rules), tuple(unusable))

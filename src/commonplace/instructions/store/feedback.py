@@ -1,4 +1,4 @@
-"""What callers report back: one JSON file, newest 1,000 kept, safe for several processes."""
+"""Feedback of callers in one JSON file, which several processes share; the newest 1,000 stay."""
 
 from __future__ import annotations
 
@@ -8,47 +8,85 @@ import os
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.normalise import parse_time
-from commonplace.kernel.durability import sync_file
+from commonplace.instructions.engine.times import parse_time
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.disk.private_files import make_private_folder, open_private
-from commonplace.storage.errors import document_damaged
+from commonplace.storage.errors import damaged_document
 from commonplace.storage.locks.file_lock import exclusive_lock
 
-TYPES = (
-    "issue",
-    "status",
-    "security",
-    "feature-request",
-    "bug-report",
-    "performance",
-    "usability",
-    "other",
-)
-SEVERITIES = ("low", "medium", "high", "critical")
-STATUSES = ("new", "acknowledged", "in-progress", "resolved", "closed")
 KEEP = 1000
+DAY_SECONDS = 86_400
+RECENT_DAYS = (1, 7, 30)
 TITLE_CHARS, DESCRIPTION_CHARS, TAGS = 200, 2000, 10
 
 log = logging.getLogger("commonplace.feedback")
 
 
-class Feedback:
-    """Entries newest last in the file, newest first in answers."""
+@dataclass(frozen=True, slots=True)
+class FeedbackFilter:
+    """Conditions that must all hold; None is no condition."""
+
+    type: str | None = None
+    severity: str | None = None
+    status: str | None = None
+    since: str | None = None
+    tags: Sequence[str] | None = None
+
+    def matches(self, entry: Mapping[str, Json]) -> bool:
+        """Tell whether an entry meets the conditions."""
+        for wanted, name in (
+            (self.type, "type"),
+            (self.severity, "severity"),
+            (self.status, "status"),
+        ):
+            if wanted is not None and entry.get(name) != wanted:
+                return False
+        since = parse_time(self.since) if self.since else None
+        if since is not None and (parse_time(entry.get("timestamp")) or 0.0) < since:
+            return False
+        return not self.tags or bool(set(self.tags) & set(entry.get("tags") or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackCounts:
+    """Numbers of entries; `recent` counts all entries of the last days."""
+
+    total: int
+    by_type: dict[str, int]
+    by_severity: dict[str, int]
+    by_status: dict[str, int]
+    recent: dict[int, int]  # by number of days
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackStorage:
+    """State of the feedback file."""
+
+    accessible: bool
+    writable: bool
+    entries: int
+    max_entries: int
+    size_bytes: int
+
+
+class FeedbackStore:
+    """Entries, oldest first in the file and newest first in answers."""
 
     def __init__(self, path: Path, *, clock: Callable[[], str]) -> None:
         self._path = path
         self._clock = clock
         self._lock = threading.RLock()
-        self._known: tuple[tuple[int, int, int], list[dict[str, Any]]] | None = None
+        self._known: tuple[tuple[int, int, int], list[JsonObject]] | None = None
 
-    def submit(self, entry: Mapping[str, Any], by: str) -> dict[str, Any]:
+    def submit(self, entry: Mapping[str, Json], by: str) -> JsonObject:
+        """Store an entry and return it with its id."""
         now = self._clock()
         record = {
             "id": secrets.token_hex(8),
@@ -79,28 +117,20 @@ class Feedback:
         return record
 
     def select(
-        self, filters: Mapping[str, Any], limit: int, offset: int
-    ) -> tuple[list[dict[str, Any]], int]:
-        since = parse_time(filters["since"]) if filters.get("since") else None
-        tags = set(filters.get("tags") or ())
-        found = [
-            entry
-            for entry in reversed(self._entries())
-            if all(
-                filters.get(name) in (None, entry.get(name))
-                for name in ("type", "severity", "status")
-            )
-            and (since is None or (parse_time(entry.get("timestamp")) or 0.0) >= since)
-            and (not tags or tags & set(entry.get("tags") or ()))
-        ]
+        self, condition: FeedbackFilter, limit: int, offset: int
+    ) -> tuple[list[JsonObject], int]:
+        """Return a page of the matching entries, newest first, and their number."""
+        found = [entry for entry in reversed(self._entries()) if condition.matches(entry)]
         return found[offset : offset + limit], len(found)
 
-    def get(self, id_: str) -> dict[str, Any] | None:
+    def get(self, id_: str) -> JsonObject | None:
+        """Return an entry by id."""
         return next((entry for entry in self._entries() if entry.get("id") == id_), None)
 
     def update(
-        self, id_: str, status: str | None, metadata: Mapping[str, Any] | None, by: str
-    ) -> dict[str, Any] | None:
+        self, id_: str, status: str | None, metadata: Mapping[str, Json] | None, by: str
+    ) -> JsonObject | None:
+        """Change status and metadata of an entry; return None if there is no such entry."""
         with self._changing() as entries:
             for number, entry in enumerate(entries):
                 if entry.get("id") == id_:
@@ -113,38 +143,32 @@ class Feedback:
                     return changed
         return None
 
-    def stats(self, since: str | None) -> dict[str, Any]:
-        entries = self._entries()
+    def counts(self, since: str | None) -> FeedbackCounts:
+        """Count entries by kind, and all entries by age."""
         now = parse_time(self._clock()) or 0.0
         start = (parse_time(since) if since else None) or float("-inf")
-        ages = [(parse_time(entry.get("timestamp")) or 0.0, entry) for entry in entries]
-        counted = [entry for at, entry in ages if at >= start]
-        return {
-            "total": len(counted),
-            "byType": dict(Counter(str(entry.get("type")) for entry in counted)),
-            "bySeverity": dict(Counter(str(entry.get("severity")) for entry in counted)),
-            "byStatus": dict(Counter(str(entry.get("status")) for entry in counted)),
-            "recentActivity": {
-                name: sum(at >= now - window.total_seconds() for at, _ in ages)
-                for name, window in (
-                    ("last24h", timedelta(days=1)),
-                    ("last7d", timedelta(days=7)),
-                    ("last30d", timedelta(days=30)),
-                )
-            },
-        }
+        dated = [(parse_time(entry.get("timestamp")) or 0.0, entry) for entry in self._entries()]
+        counted = [entry for at, entry in dated if at >= start]
+        return FeedbackCounts(
+            len(counted),
+            dict(Counter(str(entry.get("type")) for entry in counted)),
+            dict(Counter(str(entry.get("severity")) for entry in counted)),
+            dict(Counter(str(entry.get("status")) for entry in counted)),
+            {days: sum(at >= now - days * DAY_SECONDS for at, _ in dated) for days in RECENT_DAYS},
+        )
 
-    def storage(self) -> dict[str, Any]:
+    def storage(self) -> FeedbackStorage:
+        """Return the state of the file."""
         folder = self._path.parent
-        return {
-            "accessible": folder.is_dir() or not folder.exists(),
-            "writable": os.access(folder if folder.exists() else folder.parent, os.W_OK),
-            "entries": len(self._entries()),
-            "maxEntries": KEEP,
-            "sizeBytes": self._path.stat().st_size if self._path.exists() else 0,
-        }
+        return FeedbackStorage(
+            accessible=folder.is_dir() or not folder.exists(),
+            writable=os.access(folder if folder.exists() else folder.parent, os.W_OK),
+            entries=len(self._entries()),
+            max_entries=KEEP,
+            size_bytes=self._path.stat().st_size if self._path.exists() else 0,
+        )
 
-    def _entries(self) -> list[dict[str, Any]]:
+    def _entries(self) -> list[JsonObject]:
         with self._lock:
             try:
                 status = self._path.stat()
@@ -159,15 +183,13 @@ class Feedback:
                 except orjson.JSONDecodeError:
                     raw = None
                 listed = raw.get("entries") if isinstance(raw, dict) else None
-                if not isinstance(
-                    listed, list
-                ):  # writing on would replace everything that was reported
-                    raise document_damaged(self._path.name)
+                if not isinstance(listed, list):  # the next write would replace all entries
+                    raise damaged_document(self._path.name)
                 self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
             return self._known[1]
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[dict[str, Any]]]:
+    def _changing(self) -> Iterator[list[JsonObject]]:
         with self._lock:
             make_private_folder(self._path.parent)
             with exclusive_lock(self._path.with_suffix(".lock")):

@@ -1,8 +1,7 @@
-"""The catalogue in memory kept in step with its folder, across threads, processes, editors and git.
+"""Folder adapter: keeps the catalogue in step with a folder that processes, editors and git share.
 
-Reads hold `lock` for microseconds and stat the journal and the marker. Writers are one at a time (a
-thread lock, then a file lock); they hold `lock` only to look and to apply, never while the disk
-works.
+Readers hold `lock` for microseconds and check the journal and the marker. Writers hold a thread
+lock and a file lock, and take `lock` only to look and to apply, never while the disk works.
 """
 
 from __future__ import annotations
@@ -10,249 +9,285 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.model import Actor, Instruction, Rejection, is_valid_id
-from commonplace.instructions.store.directory import MARKER, Directory, Reading, Staged, Stamp
-from commonplace.instructions.store.history import History
-from commonplace.instructions.store.journal import Journal, Marker
-from commonplace.kernel.gc_control import gc_paused
+from commonplace.instructions.fields import is_valid_id
+from commonplace.instructions.model import (
+    Author,
+    CatalogueDifferences,
+    Instruction,
+    InstructionChange,
+    RecordedChange,
+    Rejection,
+    Stamp,
+    StorageStatus,
+    StoredEntry,
+)
+from commonplace.instructions.store.directory import MARKER, InstructionDirectory
+from commonplace.instructions.store.history import KEEP_CREATED_BYTES, ChangeHistory
+from commonplace.instructions.store.journal import LOCK_SECONDS, ROTATE_BYTES, Journal
+from commonplace.instructions.store.marker import CatalogueMarker
+from commonplace.instructions.store.protocol import Trace
+from commonplace.instructions.store.staging import FileStager, StagedFile
+from commonplace.kernel.gc_control import collector_off
 
 REMOVED = "-"
-OWNERS = "owners.json"  # who owns what names no owner: when it changes, so may every instruction
-SETTLED_AT_ONCE = 6  # half a millisecond's work: a call that arrives meanwhile waits no longer
-SETTLE_PAUSE_SECONDS = 0.0003
-Trace = Callable[[str, Mapping[str, Any]], None]
+OWNERS_FILE = "owners.json"  # a change can affect every instruction without an owner
+PARSE_GROUP = 6  # half a millisecond of work: other calls do not wait longer
+PARSE_PAUSE_SECONDS = 0.0003
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One instruction as it shall be; `after` None removes it."""
+class FolderOptions:
+    """Sizes, times and switches of a folder store."""
 
-    id: str
-    after: Instruction | None
-    content: bytes | None
-    action: str
-    as_written: bool = False  # the file keeps what it says: read it back, its time may count
-
-
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """What a comparison with the folder found."""
-
-    added: int = 0
-    updated: int = 0
-    removed: int = 0
-
-    @property
-    def any(self) -> bool:
-        return bool(self.added or self.updated or self.removed)
+    agent: str | None = None  # MCP_AGENT_ID, recorded in the history
+    watch: bool = True
+    rotate_journal_bytes: int = ROTATE_BYTES
+    keep_created_bytes: int = KEEP_CREATED_BYTES
+    lock_seconds: float = LOCK_SECONDS
 
 
-class Shelf:
-    """Owns the catalogue, its files and what is known of them."""
+class FolderStore:
+    """Catalogue of an instruction folder, with its files, journal and history."""
 
     def __init__(
         self,
-        directory: Directory,
+        directory: InstructionDirectory,
         state: Path,
         *,
         clock: Callable[[], str],
         trace: Trace = lambda *_: None,
         may_write: Callable[[], bool] = lambda: True,
-        agent: str | None = None,
+        options: FolderOptions | None = None,
     ) -> None:
+        options = options or FolderOptions()
         self.directory = directory
-        self.state = state
         self.catalogue = Catalogue()
-        self.rejections: dict[str, Rejection] = {}
         self.lock = threading.RLock()
         self.loaded = False
-        self.history = History(state, agent)
+        self._watch = options.watch
         self._may_write = may_write
-        self.trace = trace
+        self._trace = trace
         self._clock = clock
-        self._writer = threading.RLock()
-        self._journal = Journal(state)
-        self._marker = Marker(directory.path / MARKER)
+        self._stager = FileStager(directory)
+        self._history = ChangeHistory(
+            state, options.agent, keep_created_bytes=options.keep_created_bytes
+        )
+        self._journal = Journal(
+            state, rotate_bytes=options.rotate_journal_bytes, lock_seconds=options.lock_seconds
+        )
+        self._marker = CatalogueMarker(directory.path / MARKER)
         self._marker_usable = True
         self._token = ""
         self._stamps: dict[str, Stamp] = {}
+        self._rejections: dict[str, Rejection] = {}  # by file name
+        self._writer_lock = threading.RLock()
+        self._opening = threading.Lock()
+        self._closing = threading.Event()
+        self._stop_watching: Callable[[], None] | None = None
 
-    # Reading
+    def open(self) -> None:
+        """Load the folder once, then parse the rest and watch for edits in the background."""
+        if self.loaded:
+            return
+        with self._opening:
+            if self.loaded:
+                return
+            if self._may_write():
+                self._stager.remove_orphans()
+            self.load()
+            threading.Thread(
+                target=self.parse_all,
+                args=(self._closing,),
+                name="instructions-parser",
+                daemon=True,
+            ).start()
+            self._start_watching()
 
-    def ensure_loaded(self) -> None:
+    def _start_watching(self) -> None:
+        if self._stop_watching is None and self._watch:
+            from commonplace.instructions.store.watcher import FolderWatcher
+
+            watcher = FolderWatcher(self)
+            watcher.start()
+            self._stop_watching = watcher.stop
+
+    def close(self) -> None:
+        """Stop the background work and close the files; the store can be used again."""
+        self._closing.set()
+        if self._stop_watching is not None:
+            self._stop_watching()
+            self._stop_watching = None
+        with self._writer_lock, self.lock:
+            self._journal.close()
+            self._marker.close()
+            self._history.close()
+
+    def load(self) -> None:
+        """Read the folder, once."""
         if not self.loaded:
-            with self._writer, self.lock:
+            with self._writer_lock, self.lock:
                 if not self.loaded:
                     self._load()
 
-    def fresh(self) -> Catalogue:
-        """The catalogue with everything other processes acknowledged. The caller holds `lock`."""
-        if not self.loaded:
-            self._load()
-        elif (
-            self._marker_usable
-        ):  # a first write, which begins the journal, is told by the marker too
-            if not self._marker.current() or (self._journal.begun and not self._journal.current()):
-                self._catch_up()
-        elif not self._journal.current() or self._marker.appeared():
-            self._catch_up()
-        return self.catalogue
-
-    def snapshot(self) -> tuple[list[Instruction], str]:
-        """Every instruction by id, and the hash of the whole: to go through all of them without
-        holding up other calls.
-        """
-        with self.lock:
-            catalogue = self.fresh()
-            return list(catalogue), catalogue.hash
-
     def _load(self) -> None:
-        # this and the marker first, so that a write during the scan is seen as news
-        self._journal.tail()
+        # Journal and marker first, so that a write during the scan counts as a change.
+        self._journal.read_tail()
         token = self._marker.read()
         if token is None:
-            self._offer_marker()
+            self._create_marker()
         else:
             self._token = token
         with gc_paused(freeze=True):
             self.catalogue.load(self._read_all())
         self.loaded = True
-        self.trace(
+        self._trace(
             "catalog:load",
             {
                 "count": len(self.catalogue),
-                "rejected": len(self.rejections),
+                "rejected": len(self._rejections),
                 "dir": str(self.directory.path),
             },
         )
 
-    def settle(self, stop: threading.Event) -> None:
-        """Work out what a first load left unread, a little at a time, so that later calls find
-        it done and present ones are not held up.
-        """
-        with self.lock:
-            entries = list(
-                self.catalogue
-            )  # in the order that lists show: neighbours there lie side by side in memory too
-        for start in range(0, len(entries), SETTLED_AT_ONCE):
-            for entry in entries[start : start + SETTLED_AT_ONCE]:
-                entry.document  # noqa: B018 (looked at, it is there)
-            time.sleep(SETTLE_PAUSE_SECONDS)
-            if stop.is_set():
-                return
-        with gc_paused(freeze=True):  # nor need the collector walk through them
-            return
-
     def _read_all(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        for name, reading in self.directory.read_all():
-            if reading.stamp is not None:
-                self._stamps[name] = reading.stamp
-            if reading.instruction is not None:
-                instructions.append(reading.instruction)
-            elif reading.rejection is not None:
-                self.rejections[name] = reading.rejection
+        for name, entry in self.directory.read_all():
+            if entry.stamp is not None:
+                self._stamps[name] = entry.stamp
+            if entry.instruction is not None:
+                instructions.append(entry.instruction)
+            elif entry.rejection is not None:
+                self._rejections[name] = entry.rejection
         return instructions
 
-    def _offer_marker(self) -> None:
-        """Write a marker where there is none.
+    def parse_all(self, stop: threading.Event) -> None:
+        """Parse the instructions that loading left unparsed, in small groups."""
+        with self.lock:
+            entries = list(self.catalogue)  # in order of id: neighbours in lists share memory pages
+        for start in range(0, len(entries), PARSE_GROUP):
+            for entry in entries[start : start + PARSE_GROUP]:
+                entry.document  # noqa: B018 (reading the field parses it)
+            time.sleep(PARSE_PAUSE_SECONDS)
+            if stop.is_set():
+                return
+        with collector_off(keep=True):  # the collector need not traverse them
+            return
 
-        A server that may not change the catalogue writes nothing into its folder.
-        """
+    def current(self) -> Catalogue:
+        """Return the catalogue with every acknowledged change. The caller holds `lock`."""
+        if not self.loaded:
+            self._load()
+        elif self._marker_usable:  # the marker also announces the write that creates the journal
+            if not self._marker.is_current() or (
+                self._journal.exists and not self._journal.is_current()
+            ):
+                self._catch_up()
+        elif not self._journal.is_current() or self._marker.exists():
+            self._catch_up()
+        return self.catalogue
+
+    def snapshot(self) -> tuple[list[Instruction], str]:
+        """Return all instructions by id and the catalogue hash, for work without the lock."""
+        with self.lock:
+            catalogue = self.current()
+            return list(catalogue), catalogue.hash
+
+    def _create_marker(self) -> None:
+        """Write a marker, unless this server may not change the folder."""
         if self._may_write():
-            self._put_marker(Marker.token())
+            self._write_marker(CatalogueMarker.new_token())
         else:
             self._marker_usable = False
 
-    def _put_marker(self, token: str) -> None:
+    def _write_marker(self, token: str) -> None:
         self._token = token
         self._marker_usable = self._marker.write(token)
 
     def _catch_up(self) -> None:
-        """Apply the journal's tail; where the journal or a foreign marker cannot tell what
-        changed, compare the folder.
-        """
-        tail = self._journal.tail()
-        compare = tail.lost
+        """Apply new lines of the journal; compare the folder if they do not explain the marker."""
+        tail = self._journal.read_tail()
+        compare = tail.incomplete
         for line in tail.lines:
             self._token = line.token
         if not compare:
             for name in dict.fromkeys(f"{line.id}.json" for line in tail.lines):
                 self._apply(name, self.directory.read(name))
-        if not self._marker.current() if self._marker_usable else self._marker.appeared():
-            token = self._marker.read()
-            self._marker_usable = token is not None
-            if token is None:
-                self.trace("catalog:marker", {"missing": True, "attemptedReload": True})
-                compare = True
-                self._offer_marker()
-            elif token != self._token:
-                again = self._journal.tail()
-                known = False
-                for line in again.lines:
-                    known = known or line.token == token
-                    self._apply(f"{line.id}.json", self.directory.read(f"{line.id}.json"))
-                compare = compare or again.lost or not known
-                self._token = token
+        if not self._marker.is_current() if self._marker_usable else self._marker.exists():
+            compare = self._follow_marker() or compare
         if compare:
-            self.compare()
+            self.synchronise()
 
-    def compare(self, names: Iterable[str] | None = None, *, thorough: bool = False) -> Differences:
-        """Bring the catalogue in line with the folder, or with these files of it, reading only
-        what has another stamp (or all).
+    def _follow_marker(self) -> bool:
+        """Read a changed marker; return whether the folder must be compared."""
+        token = self._marker.read()
+        self._marker_usable = token is not None
+        if token is None:
+            self._trace("catalog:marker", {"missing": True, "attemptedReload": True})
+            self._create_marker()
+            return True
+        if token == self._token:
+            return False
+        tail = self._journal.read_tail()
+        for line in tail.lines:
+            self._apply(f"{line.id}.json", self.directory.read(f"{line.id}.json"))
+        self._token = token
+        return tail.incomplete or all(line.token != token for line in tail.lines)
+
+    def synchronise(
+        self, names: Iterable[str] | None = None, *, thorough: bool = False
+    ) -> CatalogueDifferences:
+        """Compare the catalogue with the folder, or with these files of it.
+
+        Reads only files whose stamp changed, unless `thorough`.
         """
-        with self.lock:
-            known = dict(self._stamps) if names is None else {}
         if names is None:
-            seen = dict(self.directory.stamps())
-            names = [name for name, stamp in seen.items() if thorough or known.get(name) != stamp]
-            names += [name for name in known if name not in seen]
+            with self.lock:
+                known = dict(self._stamps)
+            found = dict(self.directory.stamps())
+            names = [name for name, stamp in found.items() if thorough or known.get(name) != stamp]
+            names += [name for name in known if name not in found]
         names = list(names)
-        if OWNERS in names and self._stamps.get(OWNERS) != self.directory.stamp_of(OWNERS):
-            names, thorough = (
-                list(dict.fromkeys([*names, *self.directory.names(), *self._stamps])),
-                True,
-            )
+        owners_changed = OWNERS_FILE in names and (
+            self._stamps.get(OWNERS_FILE) != self.directory.stamp_of(OWNERS_FILE)
+        )
+        if owners_changed:
+            names = list(dict.fromkeys([*names, *self.directory.names(), *self._stamps]))
+            thorough = True
         counts = {"added": 0, "updated": 0, "removed": 0}
         for name in names:
-            change = self._look_at(name, thorough)
+            change = self._compare_file(name, thorough)
             if change is not None:
                 counts[change] += 1
-        found = Differences(**counts)
-        if found.any:
-            self.trace("catalog:compare", counts)
-        return found
+        differences = CatalogueDifferences(**counts)
+        if differences.any:
+            self._trace("catalog:compare", counts)
+        return differences
 
-    def _look_at(self, name: str, thorough: bool) -> str | None:
-        """Read one file if it is not as we know it; what that did to the catalogue."""
+    def _compare_file(self, name: str, thorough: bool) -> str | None:
+        """Read one file if its stamp changed; return what that did to the catalogue."""
         if not thorough and self._stamps.get(name) == self.directory.stamp_of(name):
             return None
-        reading = self.directory.read(name)
+        entry = self.directory.read(name)
         with self.lock:
-            while reading.stamp != self.directory.stamp_of(
-                name
-            ):  # somebody wrote it since: theirs is the news
-                reading = self.directory.read(name)
+            while entry.stamp != self.directory.stamp_of(name):  # written meanwhile
+                entry = self.directory.read(name)
             before = self.catalogue.get(name[:-5])
-            if thorough or self._stamps.get(name) != reading.stamp:
-                self._apply(name, reading)
+            if thorough or self._stamps.get(name) != entry.stamp:
+                self._apply(name, entry)
             after = self.catalogue.get(name[:-5])
         if (
             before is not None
             and self._may_write()
             and (after is None or before.fingerprint != after.fingerprint)
         ):
-            with contextlib.suppress(
-                OSError
-            ):  # a read must not fail because its history cannot be written
-                self.history.record_by_hand(
+            with contextlib.suppress(OSError):  # a read must not fail for lack of a history
+                self._history.record_manual_edit(
                     before.id, before.document, after.document if after else None, self._clock()
                 )
         if before is None:
@@ -261,154 +296,157 @@ class Shelf:
             return "removed"
         return "updated" if before.document != after.document else None
 
-    def look_at(self, *ids: str) -> None:
-        """Take in what others did to these files, told or not yet, before they are written.
-
-        Inside `writing` only.
-        """
+    def refresh(self, *ids: str) -> None:
+        """Take over unannounced changes of these files. Inside `exclusive` only."""
         for id_ in ids:
             if is_valid_id(id_):
-                self._look_at(f"{id_}.json", thorough=False)
-
-    def _apply(self, name: str, reading: Reading) -> None:
-        """Make the catalogue say what a file says. The caller holds `lock`."""
-        if reading.stamp is None:
-            self._stamps.pop(name, None)
-        else:
-            self._stamps[name] = reading.stamp
-        if reading.rejection is None:
-            self.rejections.pop(name, None)
-        else:
-            self.rejections[name] = reading.rejection
-        if reading.instruction is not None:
-            self.catalogue.put(reading.instruction)
-        else:
-            self.catalogue.drop(name[:-5])
-
-    def read_one(self, id_: str) -> Reading:
-        """Look at one file now, whatever the stamps say, and apply it."""
-        self.directory.file_of(id_)
-        name = f"{id_}.json"
-        with self.lock:
-            reading = self.directory.read(name)
-            self._apply(name, reading)
-            return reading
+                self._compare_file(f"{id_}.json", thorough=False)
 
     def reload(self) -> None:
         """Read every file again."""
-        with self._writer:
-            self.ensure_loaded()
-            self.compare(thorough=True)
+        with self._writer_lock:
+            self.load()
+            self.synchronise(thorough=True)
 
-    def close(self) -> None:
-        with self._writer, self.lock:
-            self._journal.close()
-            self._marker.close()
-            self.history.close()
+    def _apply(self, name: str, entry: StoredEntry) -> None:
+        """Update the catalogue with the content of a file. The caller holds `lock`."""
+        if entry.stamp is None:
+            self._stamps.pop(name, None)
+        else:
+            self._stamps[name] = entry.stamp
+        if entry.rejection is None:
+            self._rejections.pop(name, None)
+        else:
+            self._rejections[name] = entry.rejection
+        if entry.instruction is not None:
+            self.catalogue.put(entry.instruction)
+        else:
+            self.catalogue.drop(name[:-5])
 
-    # Writing
+    def apply_stored(self, id_: str) -> StoredEntry:
+        """Read one file into the catalogue, whatever its stamp."""
+        self.directory.file_of(id_)
+        name = f"{id_}.json"
+        with self.lock:
+            entry = self.directory.read(name)
+            self._apply(name, entry)
+            return entry
+
+    def has_entry(self, id_: str) -> bool:
+        """Tell whether a file is stored under an id, readable or not."""
+        return is_valid_id(id_) and self.directory.stamp_of(f"{id_}.json") is not None
+
+    def read(self, id_: str) -> StoredEntry:
+        """Read one file, without changing the catalogue."""
+        return self.directory.read(f"{id_}.json")
+
+    def read_bytes(self, id_: str) -> bytes | None:
+        """Return the content of an instruction's file."""
+        return self.directory.read_bytes(id_)
+
+    def rejection_of(self, id_: str) -> Rejection | None:
+        """Return why the file of an id is not served."""
+        return self._rejections.get(f"{id_}.json")
+
+    def rejections(self) -> list[Rejection]:
+        """Return all rejected files, sorted by name."""
+        return sorted(self._rejections.values(), key=lambda rejection: rejection.file)
+
+    def history(self, id_: str) -> list[RecordedChange]:
+        """Return the recorded changes of an instruction, oldest first."""
+        return self._history.changes(id_)
+
+    def status(self) -> StorageStatus:
+        """Return the state of the folder."""
+        return self.directory.status()
 
     @contextmanager
-    def writing(self) -> Iterator[Catalogue]:
-        """Exclusive use for a change, with everything others wrote already applied.
-
-        Look under `lock`, then `commit`.
-        """
-        with self._writer:
+    def exclusive(self) -> Iterator[Catalogue]:
+        """Become the only writer, with all changes of others applied."""
+        with self._writer_lock:
             self.directory.ensure()
             with self._journal.locked():
                 with self.lock:
-                    catalogue = self.fresh()
-                    begun = [id_ for id_ in self._journal.unfinished() if id_]
-                    if begun:
-                        self._finish_for_the_dead(begun)
+                    catalogue = self.current()
+                    interrupted = [id_ for id_ in self._journal.interrupted_ids() if id_]
+                    if interrupted:
+                        self._recover_interrupted_commit(interrupted)
                 yield catalogue
 
-    def _finish_for_the_dead(self, ids: Sequence[str]) -> None:
-        """A holder died between its files and its journal line: tell everybody to look at those
-        files.
-        """
-        known = []
+    def _recover_interrupted_commit(self, ids: Sequence[str]) -> None:
+        """Announce the files of a process that died between its files and its journal line."""
+        hashes = []
         for id_ in ids:
             with contextlib.suppress(ValueError):
-                self.directory.file_of(id_)
-                reading = self.directory.read(f"{id_}.json")
-                self._apply(f"{id_}.json", reading)
-                known.append(
-                    (id_, reading.instruction.source_hash if reading.instruction else REMOVED)
-                )
-        self._announce(known)
+                instruction = self.apply_stored(id_).instruction
+                hashes.append((id_, instruction.source_hash if instruction else REMOVED))
+        self._announce(hashes)
 
-    def _announce(self, changes: Sequence[tuple[str, str]]) -> None:
-        token = Marker.token()
-        self._journal.append(changes, token)
-        self._put_marker(token)
+    def _announce(self, hashes: Sequence[tuple[str, str]]) -> None:
+        token = CatalogueMarker.new_token()
+        self._journal.append(hashes, token)
+        self._write_marker(token)
 
-    def commit(self, changes: Sequence[Change], actor: Actor) -> None:
-        """Make the changes durable, then visible here and to the other processes.
+    def commit(self, changes: Sequence[InstructionChange], author: Author) -> None:
+        """Make changes durable, then visible here and to other processes.
 
-        All files are in place before any is announced.
-
-        Inside `writing` only. An error leaves the files that were already placed, and they are
-        announced too.
+        All files are in place before any is announced. After an error the files that were already
+        placed stay, and are announced too. Inside `exclusive` only.
         """
         if not changes:
             return
-        at = self._clock()
         contents = [(change.id, change.content) for change in changes if change.content is not None]
-
-        def note() -> (
-            None
-            # what the next holder and the history need, should this process die before its files
-            # are in
-            # place
-        ):
-            for change in changes:
-                before = self.catalogue.get(change.id)
-                after = change.after.document if change.after else None
-                self.history.record(
-                    change.id, change.action, before.document if before else None, after, at, actor
-                )
-            self._journal.intend(change.id for change in changes)
-
-        staged: dict[str, Staged] = {
-            item.id: item for item in self.directory.stage_all(contents, note)
-        }
-        if not contents:
-            note()
-        placed: list[Change] = []
+        staged: dict[str, StagedFile] = {}
+        if contents:
+            files = self._stager.stage(contents, lambda: self._record(changes, author))
+            staged = {file.id: file for file in files}
+        else:
+            self._record(changes, author)
+        placed: list[InstructionChange] = []
         try:
             try:
                 for change in changes:
                     if change.after is None:
-                        self.directory.remove(change.id)
+                        self._stager.remove(change.id)
                     else:
-                        self.directory.place(staged[change.id])
+                        self._stager.place(staged[change.id])
                     placed.append(change)
             finally:
-                # also what was placed before another failed: it is announced, so it must last
-                self.directory.sync()
+                self._stager.sync_folder()  # also after an error: placed files are announced
         finally:
-            self.directory.discard(
-                [
-                    item
-                    for id_, item in staged.items()
-                    if id_ not in {change.id for change in placed}
-                ]
-            )
+            placed_ids = {change.id for change in placed}
+            self._stager.discard([file for id_, file in staged.items() if id_ not in placed_ids])
             with self.lock:
-                for change in placed:
-                    name = f"{change.id}.json"
-                    stamp = staged[change.id].stamp if change.after is not None else None
-                    self._apply(
-                        name,
-                        self.directory.read(name)
-                        if change.as_written
-                        else Reading(stamp, change.after),
-                    )
-                self._announce(
-                    [
-                        (change.id, change.after.source_hash if change.after else REMOVED)
-                        for change in placed
-                    ]
-                )
+                self._apply_placed(placed, staged)
+
+    def _record(self, changes: Sequence[InstructionChange], author: Author) -> None:
+        """Write history and intent, before the files change."""
+        at = self._clock()
+        for change in changes:
+            before = self.catalogue.get(change.id)
+            self._history.record(
+                change.id,
+                change.action,
+                before.document if before else None,
+                change.after.document if change.after else None,
+                at,
+                author,
+            )
+        self._journal.announce_intent(change.id for change in changes)
+
+    def _apply_placed(
+        self, placed: Sequence[InstructionChange], staged: dict[str, StagedFile]
+    ) -> None:
+        for change in placed:
+            name = f"{change.id}.json"
+            if change.as_written:
+                self._apply(name, self.directory.read(name))
+            else:
+                stamp = staged[change.id].stamp if change.after is not None else None
+                self._apply(name, StoredEntry(stamp, change.after))
+        self._announce(
+            [
+                (change.id, change.after.source_hash if change.after else REMOVED)
+                for change in placed
+            ]
+        )

@@ -1,69 +1,70 @@
-"""What every instruction was before each change: one JSON line per change, from which history
-and restore are made.
-"""
+"""History of changes: one JSON line per change, from which history and restore are made."""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from commonplace.instructions.model import LOCAL_ACTOR, Actor, is_valid_id, stored_form
-from commonplace.storage.disk.access import append_record
+from commonplace.instructions.fields import is_valid_id, stored_form
+from commonplace.instructions.model import Author, RecordedChange
+from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.storage.disk.access import append_whole
 from commonplace.storage.disk.private_files import make_private_folder
 
-KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
-KEEP_MADE_BYTES = 32 * 1024 * 1024
-MAX_DIFF_LINES = 400
-BY_HAND = "(by hand)"
-_QUIET = frozenset({"updatedAt", "changeLog", "sourceHash", "body"})
+KEEP_BYTES = 4 * 1024 * 1024  # per instruction; the older half is dropped beyond it
+KEEP_CREATED_BYTES = 32 * 1024 * 1024
+MANUAL_EDITOR = "(by hand)"
 
 
-class History:
+class ChangeHistory:
     """One file per instruction in the state folder, appended before the change is made.
 
-    Where an instruction begins stands in one file for all (`.made.jsonl`): a new file for each
-    would cost an add as much as the instruction's own file does.
+    Creations share one file (`.made.jsonl`): a file for each would double the cost of an add.
     """
 
-    def __init__(self, state: Path, agent: str | None = None) -> None:
+    def __init__(
+        self,
+        state: Path,
+        agent: str | None = None,
+        *,
+        keep_created_bytes: int = KEEP_CREATED_BYTES,
+    ) -> None:
         self._agent = agent  # MCP_AGENT_ID
+        self._keep_created_bytes = keep_created_bytes
         self._folder = state / "history"
         self._root = str(self._folder)
-        self._made_file = -1  # kept open
-        self._made = f"{self._root}/.made.jsonl"  # no instruction's name begins with a dot
+        self._created_file = -1  # kept open
+        self._created_path = f"{self._root}/.made.jsonl"  # ids never begin with a dot
 
     def record(
         self,
         id_: str,
         action: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
+        before: Mapping[str, Json] | None,
+        after: Mapping[str, Json] | None,
         at: str,
-        actor: Actor,
+        author: Author,
     ) -> None:
-        """Note a change that is about to be made.
-
-        `after` brings back what somebody changes by hand later.
-        """
+        """Record a change that is about to be made."""
         line = {
             "at": at,
             "action": action,
-            "by": actor.label,
+            "by": author.label,
             **({"agent": self._agent} if self._agent else {}),
-            "tenant": actor.tenant,
+            "tenant": author.tenant,
             "before": None if before is None else stored_form(before),
             "after": None if after is None else stored_form(after),
         }
-        path = self._file(id_)
+        path = self._path_of(id_)
         if before is None and not os.access(path, os.F_OK):
-            del line["after"]  # all beginnings share a file: it must stay small
-            self._append_made(orjson.dumps({"id": id_, **line}, option=orjson.OPT_APPEND_NEWLINE))
+            del line["after"]  # the shared file must stay small
+            content = orjson.dumps({"id": id_, **line}, option=orjson.OPT_APPEND_NEWLINE)
+            self._append_creation(content)
             return
         descriptor = self._open(path)
         try:
@@ -72,38 +73,31 @@ class History:
         finally:
             os.close(descriptor)
         if size > KEEP_BYTES:
-            _trim(path)
+            _drop_older_half(path)
 
-    def record_by_hand(
-        self, id_: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, at: str
+    def record_manual_edit(
+        self, id_: str, before: Mapping[str, Json], after: Mapping[str, Json] | None, at: str
     ) -> None:
-        """Note a change that no process announced, unless one of them recorded it: they do so
-        before they make it.
-        """
-        lines = self._lines(self._file(id_))
-        last: dict[str, Any] = {}
+        """Record a change that no process announced, unless a process has recorded it."""
+        lines = _read_lines(self._path_of(id_))
+        last: JsonObject = {}
         with contextlib.suppress(orjson.JSONDecodeError):
             last = orjson.loads(lines[-1]) if lines else {}
         if last.get("before") != stored_form(before):
-            actor = Actor(str(last.get("tenant", LOCAL_ACTOR.tenant)), BY_HAND)
-            self.record(
-                id_,
-                "deleted by hand" if after is None else "edited by hand",
-                before,
-                after,
-                at,
-                actor,
-            )
+            author = Author(str(last.get("tenant", LOCAL_TENANT)), MANUAL_EDITOR)
+            action = "deleted by hand" if after is None else "edited by hand"
+            self.record(id_, action, before, after, at, author)
 
-    def _append_made(self, content: bytes) -> None:
-        """The file is the same for every add, and opening it costs as much as writing to it."""
-        status = os.fstat(self._made_file) if self._made_file >= 0 else None
-        if status is not None and status.st_nlink and status.st_size > KEEP_MADE_BYTES:
-            _trim(self._made)
-        if status is None or status.st_nlink == 0 or status.st_size > KEEP_MADE_BYTES:
+    def _append_creation(self, content: bytes) -> None:
+        """Append to the shared file, which stays open: opening costs as much as writing."""
+        status = os.fstat(self._created_file) if self._created_file >= 0 else None
+        full = status is not None and status.st_size > self._keep_created_bytes
+        if status is not None and status.st_nlink and full:
+            _drop_older_half(self._created_path)
+        if status is None or status.st_nlink == 0 or full:
             self.close()
-            self._made_file = self._open(self._made)
-        append_record(self._made_file, content)
+            self._created_file = self._open(self._created_path)
+        append_whole(self._created_file, content)
 
     def _open(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -114,62 +108,50 @@ class History:
             return os.open(path, flags, 0o644)
 
     def close(self) -> None:
-        if self._made_file >= 0:
-            os.close(self._made_file)
-            self._made_file = -1
+        """Close the shared file."""
+        if self._created_file >= 0:
+            os.close(self._created_file)
+            self._created_file = -1
 
-    def changes(self, id_: str) -> list[dict[str, Any]]:
-        """Every recorded change, oldest first; a torn line is left out."""
+    def changes(self, id_: str) -> list[RecordedChange]:
+        """Return the recorded changes, oldest first; incomplete lines are skipped."""
         if not is_valid_id(id_):
             return []
-        begins = b'{"id":"%b",' % id_.encode()
-        made = [raw for raw in self._lines(self._made) if raw.startswith(begins)]
-        changes: list[dict[str, Any]] = []
-        for number, raw in enumerate([*made, *self._lines(self._file(id_))], start=1):
+        prefix = b'{"id":"%b",' % id_.encode()
+        creations = [raw for raw in _read_lines(self._created_path) if raw.startswith(prefix)]
+        changes: list[RecordedChange] = []
+        for number, raw in enumerate([*creations, *_read_lines(self._path_of(id_))], start=1):
             with contextlib.suppress(orjson.JSONDecodeError):
-                line = orjson.loads(raw)
-                line.pop("id", None)
-                changes.append({"change": number, **line})
+                changes.append(_parse_line(number, orjson.loads(raw)))
         return changes
 
-    @staticmethod
-    def _lines(path: str) -> list[bytes]:
-        try:
-            return Path(path).read_bytes().splitlines()
-        except OSError:
-            return []
-
-    def _file(self, id_: str) -> str:
+    def _path_of(self, id_: str) -> str:
         return f"{self._root}/{id_}.jsonl"
 
 
-def _trim(path: str) -> None:
-    """Only the younger half stays."""
+def _parse_line(number: int, line: JsonObject) -> RecordedChange:
+    return RecordedChange(
+        number,
+        line.get("at", ""),
+        line.get("action", ""),
+        line.get("by", ""),
+        line.get("tenant"),
+        line.get("agent"),
+        line.get("before"),
+        line.get("after"),
+        "after" in line,
+    )
+
+
+def _read_lines(path: str) -> list[bytes]:
+    try:
+        return Path(path).read_bytes().splitlines()
+    except OSError:
+        return []
+
+
+def _drop_older_half(path: str) -> None:
     lines = Path(path).read_bytes().splitlines(keepends=True)
     trimmed = Path(path).with_suffix(".trim")
     trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
     trimmed.replace(path)
-
-
-def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a change did: fields that differ, and a unified diff of the body."""
-    old, new = dict(before or {}), dict(after or {})
-    fields = {
-        name: {"from": old.get(name), "to": new.get(name)}
-        for name in sorted(old.keys() | new.keys())
-        if name not in _QUIET and old.get(name) != new.get(name)
-    }
-    body = list(
-        difflib.unified_diff(
-            str(old.get("body", "")).splitlines(),
-            str(new.get("body", "")).splitlines(),
-            "before",
-            "after",
-            lineterm="",
-            n=2,
-        )
-    )
-    description: dict[str, Any] = {"fields": fields, "bodyDiff": "\n".join(body[:MAX_DIFF_LINES])}
-    if len(body) > MAX_DIFF_LINES:
-        description["bodyDiffTruncated"] = True
-    return description

@@ -1,7 +1,7 @@
-"""How several processes share one folder: a file lock for writers, and a journal of (sequence,
-id, hash) that readers stat.
+"""Journal of changes and writer lock, shared by the processes that serve one folder.
 
-Both live beside the instruction folder, not in it, so that git and other tools never see them.
+Writers append (sequence, id, hash, token) under a file lock; readers notice new lines with one
+system call. Both files live beside the instruction folder, so that git never sees them.
 """
 
 from __future__ import annotations
@@ -23,25 +23,14 @@ from commonplace.storage.locks.file_lock import lock_descriptor, unlock_descript
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
 CHECK_SECONDS = 1.0
-SHARED_SECONDS = (
-    0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
-)
-SAME_SECONDS = 0.005
-UNSETTLED_NS = 3_000_000_000  # the coarsest time of a file system is two seconds
-MARKER_BYTES = 256
-_BEGUN, _END, _DONE = (
-    "+",
-    ".",
-    b"-",
-)  # in the lock file: it is written over, never cut, which the disk would have to note each time
+# Contents of the lock file. It is overwritten, never truncated: truncation costs a disk write.
+_BEGUN, _END, _DONE = "+", ".", b"-"
 _HEADER = b"# commonplace journal 1\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One change: its number, the instruction, its new source hash (`-` when removed) and the
-    marker written with it.
-    """
+class JournalLine:
+    """A change: its number, id, new source hash (`-` if removed), and the marker token."""
 
     sequence: int
     id: str
@@ -49,26 +38,26 @@ class Line:
     token: str
 
     def encode(self) -> bytes:
+        """Return the line as bytes."""
         return f"{self.sequence}\t{self.id}\t{self.hash}\t{self.token}\n".encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """What happened since the last look.
+class JournalTail:
+    """Lines since the last read.
 
-    `lost` when the journal was rotated or replaced: compare the whole folder.
+    `incomplete` if the journal was rotated or replaced: lines may be missing, so compare the folder.
     """
 
-    lines: tuple[Line, ...]
-    lost: bool = False
+    lines: tuple[JournalLine, ...]
+    incomplete: bool = False
 
 
 def state_directory(directory: Path, fallback: Path) -> Path:
-    """Where lock, journal and history of a folder live: a hidden sibling, or below the data
-    folder where that cannot be made.
+    """Return the folder for lock, journal and history: a hidden sibling of the instructions.
 
-    Every process that serves the folder must come to the same answer, so it depends on the folder's
-    real place alone.
+    Below the data folder if the sibling cannot be created. All processes must get the same answer,
+    so it depends only on the real path of the instruction folder.
     """
     real = Path(os.path.realpath(directory))
     beside = real.parent / f".{real.name}.commonplace"
@@ -81,31 +70,37 @@ def state_directory(directory: Path, fallback: Path) -> Path:
 
 
 class Journal:
-    """The lock and the journal of one folder.
+    """Writer lock and journal of an instruction folder.
 
-    Reading it needs no lock; `append` and `recover` need it.
+    Reading needs no lock; `announce_intent`, `interrupted_ids` and `append` need it.
     """
 
-    def __init__(self, state: Path) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        rotate_bytes: int = ROTATE_BYTES,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> None:
+        self._rotate_bytes = rotate_bytes
+        self._lock_seconds = lock_seconds
         self._path = state / "journal"
-        self._name = str(self._path)  # looked for on every read: a string costs a third of a path
+        self._name = str(self._path)  # used on every read: a string is faster than a path
         self._lock_path = state / "lock"
         self._file: int | None = None
         self._check_at = 0.0
         self._offset = 0
         self._sequence = 0
-        self._lock: int | None = None  # while it is held
+        self._lock: int | None = None  # descriptor while the lock is held
         self._lock_file: int | None = None  # kept open
 
     @property
-    def begun(self) -> bool:
-        """Whether there is one: it comes with the first write."""
+    def exists(self) -> bool:
+        """Tell whether a journal was opened; the first write creates it."""
         return self._file is not None
 
-    def current(self) -> bool:
-        """Whether nothing was appended since the last look: one seek, or one question while
-        there is no journal.
-        """
+    def is_current(self) -> bool:
+        """Tell whether nothing was appended since the last read, with one system call."""
         if self._file is None:
             return not os.access(self._name, os.F_OK)
         now = time.monotonic()
@@ -114,15 +109,15 @@ class Journal:
         if now < self._check_at:
             return True
         self._check_at = now + CHECK_SECONDS
-        return os.fstat(self._file).st_nlink > 0  # somebody deleted it: look for a new one
+        return os.fstat(self._file).st_nlink > 0  # zero if somebody deleted the file
 
-    def tail(self) -> Tail:
-        """The lines since the last look."""
-        lost = False
+    def read_tail(self) -> JournalTail:
+        """Return the lines since the last read."""
+        incomplete = False
         if self._file is None or os.fstat(self._file).st_nlink == 0:
-            lost = self._reopen()
+            incomplete = self._reopen()
         if self._file is None:
-            return Tail((), lost)
+            return JournalTail((), incomplete)
         content = b""
         while block := os.pread(self._file, 1 << 20, self._offset + len(content)):
             content += block
@@ -131,14 +126,11 @@ class Journal:
         lines = tuple(_parse(content[:complete]))
         if lines:
             self._sequence = lines[-1].sequence
-        return Tail(lines, lost)
+        return JournalTail(lines, incomplete)
 
     def _reopen(self) -> bool:
-        """Open the file that has the journal's name now.
-
-        Whether what came before may have been missed.
-        """
-        known = self._file is not None
+        """Open the current journal file; return whether lines may have been missed."""
+        was_open = self._file is not None
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -146,10 +138,11 @@ class Journal:
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError:
-            return known
+            return was_open
         return True
 
     def close(self) -> None:
+        """Close the files."""
         for descriptor in (self._file, self._lock_file):
             if descriptor is not None:
                 os.close(descriptor)
@@ -157,14 +150,12 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclusive among processes; a process guards its own threads itself.
+        """Hold the lock among processes; threads of this process need their own lock.
 
-        A dead holder's lock is free at once.
+        The kernel releases the lock of a process that dies.
         """
         descriptor = self._lock_file
-        while descriptor is None or not _holds(
-            descriptor
-        ):  # somebody removed the file: the one that has its name now counts
+        while descriptor is None or not self._acquire(descriptor):
             if descriptor is not None:
                 os.close(descriptor)
             descriptor = self._lock_file = self._open_lock()
@@ -175,6 +166,26 @@ class Journal:
             self._lock = None
             unlock_descriptor(descriptor)
 
+    def _acquire(self, descriptor: int) -> bool:
+        """Take the lock; return whether the file still has its name, so that others use it too."""
+        deadline = time.monotonic() + self._lock_seconds
+        wait = 0.0005
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return os.fstat(descriptor).st_nlink > 0
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise CommonplaceError(
+                        CATALOGUE_BUSY,
+                        "Another process is writing to the instruction folder.",
+                        hint="Try again; `commonplace doctor` names the processes that use the "
+                        "folder.",
+                        retryable=True,
+                    ) from None
+            time.sleep(wait)
+            wait = min(wait * 2, 0.01)
+
     def _open_lock(self) -> int:
         try:
             return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -183,39 +194,35 @@ class Journal:
             (self._lock_path.parent / ".gitignore").write_text("*\n")
             return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    def intend(self, ids: Iterable[str]) -> None:
-        """Note under the lock what is about to change, for the next holder should this process
-        die before `append`.
-        """
+    def announce_intent(self, ids: Iterable[str]) -> None:
+        """Record which ids are about to change, in case this process dies before `append`."""
         assert self._lock is not None
         os.pwrite(self._lock, "\n".join([_BEGUN, *ids, _END, ""]).encode(), 0)
 
-    def unfinished(self) -> list[str]:
-        """What a holder that died had begun. Empty after a clean release."""
+    def interrupted_ids(self) -> list[str]:
+        """Return the ids that a process was changing when it died."""
         assert self._lock is not None
-        if os.pread(self._lock, len(_DONE), 0) in (
-            b"",
-            _DONE,
-        ):  # at every write: the rest is seldom worth reading
+        if os.pread(self._lock, len(_DONE), 0) in (b"", _DONE):
             return []
-        state, *noted = (
+        state, *ids = (
             os.pread(self._lock, os.fstat(self._lock).st_size, 0)
             .decode(errors="replace")
             .split("\n")
         )
-        if state != _BEGUN:  # by an earlier release
-            return [state, *noted[:-1]]
-        return noted[: noted.index(_END)] if _END in noted else noted
+        if state != _BEGUN:  # written by an earlier release
+            return [state, *ids[:-1]]
+        return ids[: ids.index(_END)] if _END in ids else ids
 
     def append(self, changes: Iterable[tuple[str, str]], token: str) -> None:
-        """Tell the other processes: ids with their new hashes. Our own position moves past it."""
+        """Announce changed ids with their new hashes to other processes."""
         assert self._lock is not None
-        if self._file is None or self._offset > ROTATE_BYTES:
-            self._start_over()
+        if self._file is None or self._offset > self._rotate_bytes:
+            self._rotate()
         assert self._file is not None
         first = self._sequence + 1
         lines = [
-            Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)
+            JournalLine(first + number, id_, hash_, token)
+            for number, (id_, hash_) in enumerate(changes)
         ]
         content = b"".join(line.encode() for line in lines)
         append_record(self._file, content)
@@ -223,10 +230,10 @@ class Journal:
         self._sequence += len(lines)
         os.pwrite(self._lock, _DONE, 0)
 
-    def _start_over(self) -> None:
-        """A fresh file under the same name.
+    def _rotate(self) -> None:
+        """Replace the journal by an empty one.
 
-        The old one, which readers hold open, loses its name and gets a last line: they notice.
+        Readers hold the old file open; its last line makes them look for the new one.
         """
         fresh = self._path.with_name(f"journal.{os.getpid()}.{secrets.token_hex(4)}")
         fresh.write_bytes(_HEADER)
@@ -237,153 +244,8 @@ class Journal:
         self._offset = len(_HEADER)
 
 
-def _parse(content: bytes) -> Iterator[Line]:
+def _parse(content: bytes) -> Iterator[JournalLine]:
     for raw in content.splitlines():
         parts = raw.decode(errors="replace").split("\t")
         if len(parts) == 4 and parts[0].isdigit():
-            yield Line(int(parts[0]), parts[1], parts[2], parts[3])
-
-
-def _holds(descriptor: int) -> bool:
-    """Take the lock; whether the file still has a name, so that others look for the same one."""
-    _acquire(descriptor)
-    return os.fstat(descriptor).st_nlink > 0
-
-
-def _acquire(descriptor: int) -> None:
-    deadline = time.monotonic() + LOCK_SECONDS
-    wait = 0.0005
-    while not lock_descriptor(descriptor, wait=False):
-        if time.monotonic() > deadline:
-            raise CommonplaceError(
-                CATALOGUE_BUSY,
-                "Another process is writing to the instruction folder.",
-                hint="Try again; `commonplace doctor` names the processes that use the folder.",
-                retryable=True,
-            )
-        time.sleep(wait)
-        wait = min(wait * 2, 0.01)
-
-
-class Marker:
-    """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey.
-
-    One question about the open file, which every read asks, says whether it was removed, replaced
-    or rewritten: while its time is too young to tell two changes apart, the text is compared too,
-    which differs with every change. Whether the file was moved away is asked once in a while, for a
-    way through folders costs more.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._name = str(path)
-        self._file = -1
-        self._seen: bytes | None = None
-        self._settled = -1  # the file's time, once it is old enough to change with the next write
-        self._sure_until = 0.0
-        self._same_until = 0.0
-
-    def current(self) -> bool:
-        """Whether the marker is the one last seen; the answer is shared by calls that arrive
-        together.
-        """
-        now = time.monotonic()
-        if now < self._sure_until:
-            return True
-        try:
-            status = os.fstat(self._file)
-            if status.st_nlink == 0 or (
-                status.st_mtime_ns != self._settled and not self._reads_the_same(status.st_mtime_ns)
-            ):
-                return False
-        except OSError:  # none was seen yet, or a network file system lost it
-            return False
-        if now >= self._same_until:
-            if not self._same_file():
-                return False
-            self._same_until = now + SAME_SECONDS
-        self._sure_until = now + SHARED_SECONDS
-        return True
-
-    def _reads_the_same(self, modified_ns: int) -> bool:
-        if os.pread(self._file, MARKER_BYTES, 0) != self._seen:
-            return False
-        self._settled = modified_ns if time.time_ns() - modified_ns > UNSETTLED_NS else -1
-        return True
-
-    def _same_file(self) -> bool:
-        try:
-            return os.path.samestat(os.fstat(self._file), os.stat(self._name))  # noqa: PTH116 (on every read)
-        except OSError:
-            return False
-
-    def appeared(self) -> bool:
-        """Tell whether the file exists, for a process that saw none and writes none."""
-        return os.access(self._name, os.F_OK)
-
-    def read(self) -> str | None:
-        """Its text, and remember it as seen; None when it is gone."""
-        self.close()
-        try:
-            self._file = self._open()
-            self._seen = os.pread(self._file, MARKER_BYTES, 0)
-        except OSError:
-            self.close()
-            return None
-        return self._seen.decode(errors="replace").strip()
-
-    def write(self, token: str) -> bool:
-        """False where the folder cannot be written: then the marker is simply not there to obey."""
-        text = token.encode()
-        if self._seen is None or not self._wrote(
-            text
-        ):  # the file that was last seen has lost its name, or we may only read it
-            self.close()
-            try:
-                self._file = self._made()
-            except OSError:
-                return False
-            if not self._wrote(text):
-                self.close()
-                return False
-        self._seen, self._settled, self._sure_until = text, -1, 0.0
-        return True
-
-    def _wrote(self, text: bytes) -> bool:
-        try:
-            status = os.fstat(self._file)
-            if status.st_nlink == 0:
-                return False
-            if os.pwrite(self._file, text, 0) < status.st_size:
-                os.ftruncate(self._file, len(text))
-        except OSError:
-            return False
-        return True
-
-    def _open(self) -> int:
-        try:
-            return os.open(self._name, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:  # a folder that we may only read
-            return os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
-
-    def _made(self) -> int:
-        try:
-            return os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except PermissionError:  # another user's file in a folder that we may write
-            self._path.unlink()
-            return os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-        self._file, self._seen, self._settled, self._sure_until, self._same_until = (
-            -1,
-            None,
-            -1,
-            0.0,
-            0.0,
-        )
-
-    @staticmethod
-    def token() -> str:
-        return f"{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}"
+            yield JournalLine(int(parts[0]), parts[1], parts[2], parts[3])

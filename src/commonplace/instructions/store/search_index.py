@@ -1,6 +1,4 @@
-"""Instructions in the inverted index: all of them at first, then each soon after it changed, and
-before any search.
-"""
+"""Inverted index of titles and bodies, updated soon after a change and before any search."""
 
 from __future__ import annotations
 
@@ -14,17 +12,16 @@ from commonplace.instructions.model import Instruction
 from commonplace.kernel.gc_control import gc_paused
 from commonplace.search.lexical.inverted import InvertedIndex, TextMatches
 
-MOST_WAITING = 64  # changes that a search may have to take in first: a few milliseconds' work
-GATHER_SECONDS = 0.05  # a change that comes in soon after another waits with it
-AT_ONCE = 4  # a quarter of a millisecond's work: a call that arrives meanwhile waits no longer
+MAX_PENDING = 64  # changes that a search may have to index first: a few milliseconds
+GATHER_SECONDS = 0.05  # changes within this time are indexed together
+GROUP_SIZE = 4  # a quarter of a millisecond: other calls do not wait longer
 PAUSE_SECONDS = 0.0003
 
 
 class InstructionIndex:
-    """Titles and bodies.
+    """Inverted index of instructions. The caller holds `lock` around each use.
 
-    Its owner holds `lock` around each use; a thread takes in what changed, so that no writer waits
-    for it.
+    A thread indexes changes, so that writers do not wait.
     """
 
     def __init__(
@@ -33,54 +30,55 @@ class InstructionIndex:
         self._lock = lock
         self._texts: dict[str, str] = {}  # lower-cased
         self._index = InvertedIndex(lambda name: self._texts.get(name, ""))
-        self._waiting: deque[tuple[Instruction | None, Instruction | None]] = deque()
-        self._news = threading.Event()
+        self._pending: deque[tuple[Instruction | None, Instruction | None]] = deque()
+        self._changed = threading.Event()
         self._closing = threading.Event()
         with gc_paused(freeze=True):
             for entry in entries.values():
-                self._take(None, entry)
-        self._follower = threading.Thread(
-            target=self._follow, name="instructions-index", daemon=True
-        )
-        self._follower.start()
+                self._index_change(None, entry)
+        self._thread = threading.Thread(target=self._run, name="instructions-index", daemon=True)
+        self._thread.start()
 
-    def change(self, before: Instruction | None, after: Instruction | None) -> None:
-        self._waiting.append((before, after))
-        if len(self._waiting) > MOST_WAITING:
-            self._catch_up()
-        elif not self._news.is_set():
-            self._news.set()
+    def update(self, before: Instruction | None, after: Instruction | None) -> None:
+        """Queue a change of an instruction."""
+        self._pending.append((before, after))
+        if len(self._pending) > MAX_PENDING:
+            self._index_pending()
+        elif not self._changed.is_set():
+            self._changed.set()
 
     def search(self, query: str, limit: int) -> TextMatches:
-        self._catch_up()
+        """Return the best matches of a query."""
+        self._index_pending()
         return self._index.search(query, limit)
 
     def matching(self, text: str) -> set[str]:
-        """Ids of the instructions that contain a text."""
-        self._catch_up()
+        """Return the ids of the instructions that contain a text."""
+        self._index_pending()
         return self._index.matching(text)
 
     def close(self) -> None:
+        """Stop the thread."""
         self._closing.set()
-        self._news.set()
-        self._follower.join()
+        self._changed.set()
+        self._thread.join()
 
-    def _follow(self) -> None:
+    def _run(self) -> None:
         while not self._closing.is_set():
-            self._news.wait()
+            self._changed.wait()
             self._closing.wait(GATHER_SECONDS)
-            self._news.clear()
-            while self._waiting and not self._closing.is_set():
+            self._changed.clear()
+            while self._pending and not self._closing.is_set():
                 with self._lock:
-                    self._catch_up(AT_ONCE)
+                    self._index_pending(GROUP_SIZE)
                 time.sleep(PAUSE_SECONDS)
 
-    def _catch_up(self, most: int = MOST_WAITING + 1) -> None:
-        while self._waiting and most:
-            self._take(*self._waiting.popleft())
-            most -= 1
+    def _index_pending(self, limit: int = MAX_PENDING + 1) -> None:
+        while self._pending and limit:
+            self._index_change(*self._pending.popleft())
+            limit -= 1
 
-    def _take(self, before: Instruction | None, after: Instruction | None) -> None:
+    def _index_change(self, before: Instruction | None, after: Instruction | None) -> None:
         old = before.text if before is not None else None
         new = after.text if after is not None else None
         if old == new:

@@ -1,6 +1,4 @@
-"""How often instructions are used: counted at once, limited per second, written to disk in
-batches that survive a crash.
-"""
+"""Usage counters: updated in memory, limited per second, written to a file in batches."""
 
 from __future__ import annotations
 
@@ -9,15 +7,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.usage import Use, add_use, summarise
-from commonplace.kernel.durability import sync_file
+from commonplace.instructions.engine.usage import ReportedUse, add_use, summarise_uses
+from commonplace.kernel.json_types import JsonObject
 from commonplace.storage.disk.private_files import make_private_folder, open_private
 from commonplace.storage.locks.file_lock import exclusive_lock
 
@@ -28,8 +25,8 @@ ALWAYS_COUNTED = 2  # the first uses of an id pass whatever the rate
 
 
 @dataclass(slots=True)
-class Count:
-    """What is known of one id: what the file said, and what happened here since."""
+class UseCount:
+    """Uses of one id: stored in the file, and pending in this process."""
 
     stored: int = 0
     pending: int = 0
@@ -40,13 +37,14 @@ class Count:
 
     @property
     def total(self) -> int:
+        """Return all uses."""
         return self.stored + self.pending
 
 
-class Usage:
-    """Counters in memory over `usage-snapshot.json`.
+class UsageStore:
+    """Counters in memory and in `usage-snapshot.json`.
 
-    Several processes add up: each writes only what it counted itself.
+    Each process adds its own uses to the file, so the counts of several processes add up.
     """
 
     def __init__(
@@ -64,36 +62,40 @@ class Usage:
         self._rate_limited = rate_limited
         self._clamped = clamped
         self._lock = threading.RLock()
-        self._counts: dict[str, Count] = {}
-        self._uses: list[tuple[str, Use]] = []  # since the last flush
+        self._counts: dict[str, UseCount] = {}
+        self._uses: list[tuple[str, ReportedUse]] = []  # since the last flush
         self._stamp: tuple[int, int, int] | None = None
         self._timer: threading.Timer | None = None
         self._read = False
 
-    def of(self, id_: str) -> Count | None:
+    def of(self, id_: str) -> UseCount | None:
+        """Return the counter of an id."""
         return self.known().get(id_)
 
-    def known(self) -> Mapping[str, Count]:
-        """For reading only."""
+    def known(self) -> Mapping[str, UseCount]:
+        """Return all counters; do not modify them."""
         if not self._read:
             self._refresh()
         return self._counts
 
-    def all(self) -> list[tuple[str, Count]]:
+    def all(self) -> list[tuple[str, UseCount]]:
+        """Return the counters above zero, with the uses of other processes."""
         with self._lock:
             self._refresh()
             return [(id_, count) for id_, count in self._counts.items() if count.total > 0]
 
-    def details(self) -> dict[str, dict[str, Any]]:
-        """Return how uses went, by id, for those that were reported with context or metrics."""
+    def details(self) -> dict[str, JsonObject]:
+        """Return sums of the reported context and metrics, by id."""
         self.flush()
-        return {id_: shown for id_, line in self._stored().items() if (shown := summarise(line))}
+        return {
+            id_: shown for id_, line in self._stored().items() if (shown := summarise_uses(line))
+        }
 
-    def track(self, id_: str, use: Use | None = None) -> tuple[Count, bool]:
-        """Count one use. The second value is False where the rate limit swallowed it."""
+    def track(self, id_: str, use: ReportedUse | None = None) -> tuple[UseCount, bool]:
+        """Count a use; the second value is False if the rate limit ignored it."""
         with self._lock:
             self._refresh()
-            count = self._counts.setdefault(id_, Count())
+            count = self._counts.setdefault(id_, UseCount())
             now = int(time.time())
             if count.second != now:
                 count.second, count.in_second = now, 0
@@ -119,7 +121,7 @@ class Usage:
             return count, True
 
     def flush(self) -> None:
-        """Add what was counted here to the file, durably."""
+        """Add the pending uses to the file, durably."""
         with self._lock:
             timer, self._timer = self._timer, None
             if timer is not None:
@@ -145,14 +147,16 @@ class Usage:
             self._take(stored)
 
     def prune(self, ids: Iterable[str]) -> int:
-        """Forget instructions that were removed."""
-        gone = set(ids)
+        """Forget removed instructions; return how many had a counter."""
+        removed = set(ids)
         with self._lock:
             self._refresh()
-            known = [id_ for id_ in gone if id_ in self._counts]
+            known = [id_ for id_ in removed if id_ in self._counts]
             if known:
                 with self._exclusive():
-                    stored = {id_: line for id_, line in self._stored().items() if id_ not in gone}
+                    stored = {
+                        id_: line for id_, line in self._stored().items() if id_ not in removed
+                    }
                     self._write(stored)
                 for id_ in known:
                     del self._counts[id_]
@@ -160,17 +164,18 @@ class Usage:
             return len(known)
 
     def close(self) -> None:
+        """Write the pending uses."""
         with contextlib.suppress(OSError):
             self.flush()
 
     @contextlib.contextmanager
-    def _exclusive(self) -> Any:
+    def _exclusive(self) -> Iterator[None]:
         make_private_folder(self._path.parent)
         with exclusive_lock(self._path.with_suffix(".lock")):
             yield
 
     def _refresh(self) -> None:
-        """Take over what other processes wrote: one stat when nothing did."""
+        """Read the file if another process changed it."""
         with self._lock:
             self._read = True
             try:
@@ -182,7 +187,7 @@ class Usage:
                 self._take(self._stored())
                 self._stamp = stamp
 
-    def _stored(self) -> dict[str, dict[str, Any]]:
+    def _stored(self) -> dict[str, JsonObject]:
         try:
             raw = orjson.loads(self._path.read_bytes())
         except OSError:
@@ -198,30 +203,28 @@ class Usage:
         )
 
     def _set_aside(self) -> None:
-        """Keep a damaged file under another name: counting goes on, and what it held can be
-        looked at.
-        """
+        """Rename a damaged file, so that counting goes on and its content is not lost."""
         aside = self._path.with_name(
             f"{self._path.stem}.damaged-{time.time_ns()}{self._path.suffix}"
         )
         with contextlib.suppress(OSError):
             self._path.rename(aside)
-            log.error("the counts of use could not be read and were moved to %s", aside.name)
+            log.error("the usage counters could not be read and were moved to %s", aside.name)
 
-    def _take(self, stored: dict[str, dict[str, Any]]) -> None:
+    def _take(self, stored: dict[str, JsonObject]) -> None:
         for id_, count in self._counts.items():
             if id_ not in stored:
                 count.stored = 0
         for id_, line in stored.items():
-            count = self._counts.setdefault(id_, Count())
+            count = self._counts.setdefault(id_, UseCount())
             used = line.get("usageCount")
             count.stored = used if isinstance(used, int) and used >= 0 else 0
             if self._clamped and not line.get("firstSeenTs"):
-                count.stored = min(count.stored, 1)  # a count nobody saw begin starts at one
+                count.stored = min(count.stored, 1)  # a count without a beginning starts at one
             count.first_seen = count.first_seen or str(line.get("firstSeenTs") or "")
             count.last_used = max(count.last_used, str(line.get("lastUsedAt") or ""))
 
-    def _write(self, stored: dict[str, dict[str, Any]]) -> None:
+    def _write(self, stored: dict[str, JsonObject]) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         with open_private(temporary) as snapshot:
             snapshot.write(

@@ -1,6 +1,4 @@
-"""Notices edits of the folder by editors and git: the operating system's events, and a look of
-our own where those stay silent.
-"""
+"""Watcher of an instruction folder: file events, and polling where there are none."""
 
 from __future__ import annotations
 
@@ -8,59 +6,59 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
-from typing import Any
 
-from commonplace.instructions.store.folder import Shelf
+from commonplace.instructions.store.folder import FolderStore
+from commonplace.kernel.json_types import Json
 
 log = logging.getLogger("commonplace.instructions")
-QUIET_SECONDS = 1.0  # without events, the folder's own time is looked at this often
-HEAD_START_SECONDS = 0.2  # the call that loaded the folder is answered before events are set up
-SETTLE_MS = 60  # events closer together than this are one change
-SILENT_AFTER = 2  # changes found without an event before polling takes over
+QUIET_SECONDS = 1.0  # interval of checks of the folder's own time
+HEAD_START_SECONDS = 0.2  # answer the call that loaded the folder first
+SETTLE_MS = 60  # events within this time are one change
+MISSED_LIMIT = 2  # changes without an event before polling starts
 
 
-class Watcher:
-    """One thread per served folder.
+class FolderWatcher:
+    """A thread that takes over edits by editors and git; our own processes use the journal."""
 
-    It only brings foreign edits in early: reads of our own processes follow the journal.
-    """
-
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: FolderStore, *, poll: bool = False) -> None:
+        self._store = store
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="instructions-watcher", daemon=True)
-        self.polling = False
+        self.polling = poll
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
+        """Stop the thread."""
         self._stop.set()
         self._thread.join(timeout=0.5)
 
     def _run(self) -> None:
-        self._shelf.ensure_loaded()
+        self._store.load()
+        if self.polling:
+            self._poll()
+            return
         self._stop.wait(HEAD_START_SECONDS)
         try:
-            self._shelf.directory.ensure()
+            self._store.directory.ensure()
             from watchfiles import watch
         except (ImportError, OSError) as error:
-            log.info("no file events (%s): the instruction folder is polled", error)
+            log.info("no file events (%s): polling the instruction folder", error)
             self._poll()
             return
         try:
             self._follow(watch)
         except (OSError, RuntimeError) as error:
-            log.warning("watching the instruction folder failed (%s): it is polled", error)
+            log.warning("watching the instruction folder failed (%s): polling it", error)
             self._poll()
 
-    def _follow(self, watch: Callable[..., Iterable[Set[tuple[Any, str]]]]) -> None:
-        """Look at what events name; once they cease, look at everything, for events can get lost
-        (those before the first, too).
-        """
-        seen, missed, settled = self._folder_time(), 0, False
+    def _follow(self, watch: Callable[..., Iterable[Set[tuple[Json, str]]]]) -> None:
+        """Compare the files that events name; then compare all, because events can get lost."""
+        last_time, missed, settled = self._folder_time(), 0, False
         for changes in watch(
-            self._shelf.directory.path,
+            self._store.directory.path,
             watch_filter=lambda _, path: (
                 path.endswith(".json") and "/." not in path[path.rfind("/") :]
             ),
@@ -75,32 +73,33 @@ class Watcher:
             now = self._folder_time()
             if changes:
                 missed, settled = 0, False
-                self._compare(sorted({Path(path).name for _, path in changes}))
+                self.compare(sorted({Path(path).name for _, path in changes}))
             elif not settled:
                 settled = True
-                self._compare()
-            elif now != seen and self._compare():
+                self.compare()
+            elif now != last_time and self.compare():
                 missed += 1
-                if missed >= SILENT_AFTER:
-                    log.info("this file system reports no events: the instruction folder is polled")
+                if missed >= MISSED_LIMIT:
+                    log.info("the file system reports no events: polling the instruction folder")
                     self._poll()
                     return
-            seen = now
+            last_time = now
 
     def _poll(self) -> None:
         self.polling = True
         while not self._stop.wait(QUIET_SECONDS / 2):
-            self._compare()
+            self.compare()
 
-    def _compare(self, names: Iterable[str] | None = None) -> bool:
+    def compare(self, names: Iterable[str] | None = None) -> bool:
+        """Compare the folder, or some files of it; return whether anything changed."""
         try:
-            return self._shelf.compare(names).any
+            return self._store.synchronise(names).any
         except OSError as error:
             log.warning("the instruction folder cannot be read: %s", error)
             return False
 
     def _folder_time(self) -> int:
         try:
-            return self._shelf.directory.path.stat().st_mtime_ns
+            return self._store.directory.path.stat().st_mtime_ns
         except OSError:
             return 0

@@ -1,13 +1,10 @@
-"""instructions_dispatch: every action behind one name, and `batch`, which runs several with each
-failure kept to itself.
-"""
+"""Tools that run other tools: `dispatch` runs one action, `batch` runs several."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
@@ -17,8 +14,9 @@ from commonplace.dispatch.error_table import rpc_object
 from commonplace.dispatch.tool import Arguments, Context, Output, Tier, Tool
 from commonplace.dispatch.validation import validate
 from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNKNOWN_ACTION
-from commonplace.instructions.model import MAX_BATCH
-from commonplace.instructions.service import Service
+from commonplace.instructions.fields import MAX_BATCH
+from commonplace.instructions.names import ACTIONS
+from commonplace.instructions.service import InstructionsService
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import (
     INTERNAL,
@@ -27,101 +25,115 @@ from commonplace.kernel.errors import (
     SCOPE_REQUIRED,
     CommonplaceError,
 )
-from commonplace.storage.failures import explain_failure
+from commonplace.kernel.json_types import Json, JsonArray, JsonObject
+from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.instructions")
 
 DOCUMENTATION = "docs/how-to/instructions.md"
 
 
-class DispatchArguments(Arguments):
+class InstructionDispatchInput(Arguments):
     """Open: each action has its own arguments."""
 
     model_config = ConfigDict(extra="allow")
 
-    action: Any = Field(default=None, description="What to do.")
+    action: Json = Field(default=None, description="What to do.")
 
 
-class BatchArguments(Arguments):
-    operations: list[Any] | None = Field(
+class InstructionBatchInput(Arguments):
+    operations: JsonArray | None = Field(
         default=None, description="Operations: {action, ...its arguments}."
     )
-    ops: list[Any] | None = Field(default=None, description="Older name of operations.")
+    ops: JsonArray | None = Field(default=None, description="Older name of operations.")
 
-    def all(self) -> list[Any]:
+    def all(self) -> JsonArray:
+        """Return the operations. Raises INVALID_ARGUMENT or CATALOGUE_LIMIT."""
         if (self.operations is None) == (self.ops is None):
             raise CommonplaceError(
                 INVALID_ARGUMENT,
                 "operations: give a list of operations.",
                 details={"field": "operations"},
             )
-        listed = self.operations if self.operations is not None else self.ops
-        assert listed is not None
-        if len(listed) > MAX_BATCH:
+        operations = self.operations if self.operations is not None else self.ops
+        assert operations is not None
+        if len(operations) > MAX_BATCH:
             raise CommonplaceError(
                 CATALOGUE_LIMIT,
-                f"A batch has at most {MAX_BATCH} operations; this one has {len(listed)}.",
+                f"A batch has at most {MAX_BATCH} operations; this one has {len(operations)}.",
                 hint="Split it.",
                 details={
                     "field": "operations",
                     "limit": "maxBatchSize",
                     "maximum": MAX_BATCH,
-                    "actual": len(listed),
+                    "actual": len(operations),
                 },
             )
-        return listed
+        return operations
 
 
-class BatchOutput(TypedDict):
-    results: list[dict[str, Any]]
+class InstructionBatchOutput(TypedDict):
+    results: list[JsonObject]
 
 
-class Dispatcher:
-    """Actions to tools. Arguments, scope and switch of an action are those of its tool."""
+class ActionDispatcher:
+    """Maps actions to tools, which define the arguments, scope and switch of each action."""
 
-    def __init__(self, service: Service, tools: Mapping[str, Tool]) -> None:
-        self._service = service
-        self._tools = dict(tools)
-        self.actions: tuple[str, ...] = ()
-
-    def add(self, action: str, tool: Tool) -> None:
-        self._tools[action] = tool
+    def __init__(self, tools: Mapping[str, Tool], mutation_enabled: Callable[[], bool]) -> None:
+        self.tools = dict(tools)
+        self._mutation_enabled = mutation_enabled
 
     def tool(self, action: object) -> Tool:
+        """Return the tool of an action. Raises MISSING_ACTION or UNKNOWN_ACTION."""
+        hint = f"Actions: {', '.join(self.tools)}."
         if action is None or action == "":
             raise CommonplaceError(
                 MISSING_ACTION,
                 "Give an action.",
-                hint=f"Actions: {', '.join(self.actions)}.",
+                hint=hint,
                 details={
                     "field": "action",
                     "reason": "missing_action",
                     "documentation": DOCUMENTATION,
                 },
             )
-        found = self._tools.get(action) if isinstance(action, str) else None
+        found = self.tools.get(action) if isinstance(action, str) else None
         if found is None:
             shown = str(action)[:128]
             raise CommonplaceError(
                 UNKNOWN_ACTION,
                 f"Unknown action: {shown}",
-                hint=f"Actions: {', '.join(self.actions)}.",
+                hint=hint,
                 details={"action": shown, "documentation": DOCUMENTATION},
             )
         return found
 
-    def reaches(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    def reached_tools(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         """Name the tool behind the action of an unvalidated call."""
         action = arguments.get("action")
-        tool = self._tools.get(action) if isinstance(action, str) else None
+        tool = self.tools.get(action) if isinstance(action, str) else None
         return () if tool is None else (tool.name,)
 
-    def split(self, args: DispatchArguments) -> tuple[str, Tool, Any]:
-        """The action, its tool, and its validated arguments."""
+    def scope(self, args: InstructionDispatchInput) -> Scope:
+        """Return the scope that the action needs."""
         tool = self.tool(args.action)
-        return args.action, tool, self.validated(args.action, tool, args.model_extra or {})
+        return tool.scope(self._arguments(args, tool)) if callable(tool.scope) else tool.scope
 
-    def validated(self, action: str, tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    def writes_catalogue(self, args: InstructionDispatchInput) -> bool:
+        """Tell whether the action changes the catalogue."""
+        tool = self.tool(args.action)
+        writes = tool.writes_catalogue
+        return writes(self._arguments(args, tool)) if callable(writes) else writes
+
+    def run(self, ctx: Context, args: InstructionDispatchInput) -> Output | Awaitable[Output]:
+        """Run an action."""
+        tool = self.tool(args.action)
+        return tool.handler(ctx, self._arguments(args, tool))
+
+    def _arguments(self, args: InstructionDispatchInput, tool: Tool) -> Json:
+        return self._validate(args.action, tool, args.model_extra or {})
+
+    def _validate(self, action: str, tool: Tool, arguments: Mapping[str, Json]) -> Json:
         try:
             return validate(tool, arguments)
         except CommonplaceError as error:
@@ -135,75 +147,61 @@ class Dispatcher:
                 error.code, f"{action}: {error.message}", hint=error.hint, details=details
             ) from None
 
-    def scope(self, args: DispatchArguments) -> Scope:
-        tool = self.tool(args.action)
-        return tool.scope(self.split(args)[2]) if callable(tool.scope) else tool.scope
+    async def run_batch(self, ctx: Context, args: InstructionBatchInput) -> JsonObject:
+        """Run operations in order; a failure does not stop the others."""
+        return {"results": [await self._run_one(ctx, operation) for operation in args.all()]}
 
-    def writes_catalogue(self, args: DispatchArguments) -> bool:
-        tool = self.tool(args.action)
-        return (
-            tool.writes_catalogue(self.split(args)[2])
-            if callable(tool.writes_catalogue)
-            else tool.writes_catalogue
-        )
-
-    def run(self, ctx: Context, args: DispatchArguments) -> Output | Awaitable[Output]:
-        _, tool, arguments = self.split(args)
-        return tool.handler(ctx, arguments)
-
-    # batch
-
-    async def batch(self, ctx: Context, args: BatchArguments) -> dict[str, Any]:
-        return {"results": [await self._one(ctx, operation) for operation in args.all()]}
-
-    async def _one(self, ctx: Context, operation: Any) -> Any:
+    async def _run_one(self, ctx: Context, operation: Json) -> Json:
         try:
-            ctx.check_deadline()
-            action, arguments = _operation(operation)
-            if action == "batch":
-                raise CommonplaceError(
-                    INVALID_ARGUMENT, "A batch cannot hold a batch.", details={"action": "batch"}
-                )
-            tool = self.tool(action)
-            ctx.admit(tool)
-            if tool.writes_catalogue is True:  # before its arguments are looked at
-                self._gate(ctx, tool, None)
-            validated = self.validated(action, tool, arguments)
-            self._gate(ctx, tool, validated)
-            output = tool.handler(ctx, validated)
-            finished = await output if isawaitable(output) else output
-            return unwrap(finished)
+            return await self._run_operation(ctx, operation)
         except CommonplaceError as error:
             return {"error": rpc_object(error)}
-        except Exception as error:  # a defect in one must not hide what the others did
-            explained = explain_failure(error)
+        except Exception as error:  # a defect in one operation must not hide the other results
+            explained = explain(error)
             if explained is not None:
                 return {"error": rpc_object(explained)}
             log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)
-            failed = CommonplaceError(
+            failure = CommonplaceError(
                 INTERNAL,
                 "The server failed on this operation. It is a defect, not your input.",
                 hint=f"Look for trace {ctx.trace_id} in the server's log and report it.",
                 details={"trace_id": ctx.trace_id},
             )
-            return {"error": rpc_object(failed)}
+            return {"error": rpc_object(failure)}
 
-    def _gate(self, ctx: Context, tool: Tool, arguments: Any) -> None:
-        """What the pipeline asks of a single call."""
-        gated = (
-            tool.writes_catalogue(arguments)
-            if callable(tool.writes_catalogue)
-            else tool.writes_catalogue
-        )
+    async def _run_operation(self, ctx: Context, operation: Json) -> Json:
+        ctx.check_deadline()
+        action, arguments = _split_operation(operation)
+        if action == "batch":
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                "A batch cannot contain a batch.",
+                hint="List the operations of both in one batch.",
+                details={"action": "batch"},
+            )
+        tool = self.tool(action)
+        ctx.admit(tool)
+        if tool.writes_catalogue is True:  # refuse before the arguments are validated
+            self._check_permission(ctx, tool, None)
+        validated = self._validate(action, tool, arguments)
+        self._check_permission(ctx, tool, validated)
+        output = tool.handler(ctx, validated)
+        return unwrapped(await output if isawaitable(output) else output)
+
+    def _check_permission(self, ctx: Context, tool: Tool, arguments: Json) -> None:
+        """Check scope and mutation switch, as the pipeline does for a single call."""
+        writes = tool.writes_catalogue
+        if callable(writes):
+            writes = writes(arguments)
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
         ctx.admit(tool, scope)
-        if gated and not ctx.auth.configured:
+        if writes and not ctx.auth.configured:
             raise CommonplaceError(
                 SCOPE_REQUIRED,
                 f"This key may not {scope.value}.",
                 details={"required": scope.value},
             )
-        if gated and not self._service.mutation_enabled():
+        if writes and not self._mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,
                 "Mutation is disabled: this server's instruction catalogue is read-only.",
@@ -211,7 +209,7 @@ class Dispatcher:
             )
 
 
-def _operation(operation: Any) -> tuple[Any, dict[str, Any]]:
+def _split_operation(operation: Json) -> tuple[Json, JsonObject]:
     if not isinstance(operation, dict) or not all(isinstance(key, str) for key in operation):
         raise CommonplaceError(
             INVALID_ARGUMENT,
@@ -223,19 +221,30 @@ def _operation(operation: Any) -> tuple[Any, dict[str, Any]]:
     }
 
 
-def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -> tuple[Tool, Tool]:
-    """The dispatcher over these actions, and batch, which is one of them."""
-    dispatcher = Dispatcher(service, tools)
-    dispatcher.actions = tuple(actions)
-    batch = Tool(
+def tools(service: InstructionsService, actions: Mapping[str, Tool]) -> tuple[Tool, Tool]:
+    """Return `instructions_dispatch` over these actions and `batch`, and `instructions_batch`.
+
+    The dispatcher lists its actions in the order of `ACTIONS`.
+    """
+    dispatcher = ActionDispatcher(actions, service.mutation_enabled)
+    batch = batch_tool(dispatcher)
+    dispatcher.tools = {
+        action: batch if action == "batch" else actions[action] for action in ACTIONS
+    }
+    return dispatch_tool(dispatcher), batch
+
+
+def batch_tool(dispatcher: ActionDispatcher) -> Tool:
+    """`instructions_batch`"""
+    return Tool(
         name="instructions_batch",
         toolset="instructions",
         title="Several actions at once",
         description="Run up to 100 dispatch actions in order; a failure stays in its place and "
         "the others go on.",
-        input=BatchArguments,
-        output=BatchOutput,
-        handler=dispatcher.batch,
+        input=InstructionBatchInput,
+        output=InstructionBatchOutput,
+        handler=dispatcher.run_batch,
         tier=Tier.EXTENDED,
         bare=("instructions/batch",),
         read_only=False,
@@ -244,20 +253,23 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         scope=lambda args: Scope.READ,  # each operation needs its own
         errors=(CATALOGUE_LIMIT,),
     )
-    dispatcher.add("batch", batch)
+
+
+def dispatch_tool(dispatcher: ActionDispatcher) -> Tool:
+    """`instructions_dispatch`"""
     schema = {
         "type": "object",
         "properties": {
             "action": {
                 "type": "string",
-                "enum": list(actions),
+                "enum": list(dispatcher.tools),
                 "description": "What to do; the other arguments are those of the action.",
             }
         },
         "required": ["action"],
         "additionalProperties": True,
     }
-    dispatch = Tool(
+    return Tool(
         name="instructions_dispatch",
         toolset="instructions",
         title="Instruction catalogue",
@@ -267,8 +279,8 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
             "list, get, search, query, categories, diff, export, add, import, remove, groom, "
             "batch and more."
         ),
-        input=DispatchArguments,
-        output=dict[str, Any],
+        input=InstructionDispatchInput,
+        output=JsonObject,
         output_schema={"type": "object", "properties": {}},
         input_schema=schema,
         handler=dispatcher.run,
@@ -280,6 +292,5 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         writes_catalogue=dispatcher.writes_catalogue,
         frees_space=lambda args: args.action == "remove",
         errors=(UNKNOWN_ACTION, MISSING_ACTION),
-        reaches=dispatcher.reaches,
+        reaches=dispatcher.reached_tools,
     )
-    return dispatch, batch

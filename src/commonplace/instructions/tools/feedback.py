@@ -1,20 +1,23 @@
-"""Feedback of callers: submit, list, get, update, stats, health."""
+"""Tools for feedback: submit, list, get, update, stats and health."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from dataclasses import asdict
+from typing import Literal, NotRequired
 
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
-from commonplace.instructions.engine.brief import fitting_values
-from commonplace.instructions.engine.normalise import parse_time
-from commonplace.instructions.service import Service
-from commonplace.instructions.tools.shared import Answer, CamelArguments, threaded
+from commonplace.instructions.engine.summary import count_fitting_values
+from commonplace.instructions.engine.times import parse_time
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.store.feedback import FeedbackFilter, FeedbackStorage
+from commonplace.instructions.tools.shapes import Answer, CamelInput, threaded
 from commonplace.kernel.auth import Scope
+from commonplace.kernel.json_types import JsonObject
 
-Type = Literal[
+FeedbackType = Literal[
     "issue",
     "status",
     "security",
@@ -24,28 +27,75 @@ Type = Literal[
     "usability",
     "other",
 ]
-Severity = Literal["low", "medium", "high", "critical"]
-Status = Literal["new", "acknowledged", "in-progress", "resolved", "closed"]
+FeedbackSeverity = Literal["low", "medium", "high", "critical"]
+FeedbackStatus = Literal["new", "acknowledged", "in-progress", "resolved", "closed"]
 LIST_MAX = 200
+RECENT_NAMES = {1: "last24h", 7: "last7d", 30: "last30d"}
 
 
-class SubmitArguments(CamelArguments):
-    type: Type = Field(description="What kind of feedback.")
-    severity: Severity = Field(default="medium", description="How serious.")
+def tools(service: InstructionsService) -> tuple[Tool, ...]:
+    """Return the tools of this module."""
+    return (
+        submit_tool(service),
+        list_tool(service),
+        get_tool(service),
+        update_tool(service),
+        stats_tool(service),
+        health_tool(service),
+    )
+
+
+class FeedbackSubmitInput(CamelInput):
+    type: FeedbackType = Field(description="What kind of feedback.")
+    severity: FeedbackSeverity = Field(default="medium", description="How serious.")
     title: str = Field(
         min_length=1, max_length=10_000, description="One line; cut at 200 characters."
     )
     description: str = Field(
         min_length=1, max_length=100_000, description="What happened; cut at 2000 characters."
     )
-    context: dict[str, Any] | None = Field(
+    context: JsonObject | None = Field(
         default=None, description="Anything that helps, such as reproEntry."
     )
-    metadata: dict[str, Any] | None = Field(default=None, description="Your own data.")
+    metadata: JsonObject | None = Field(default=None, description="Your own data.")
     tags: list[str] | None = Field(default=None, max_length=100, description="Labels; 10 are kept.")
 
 
-class FeedbackFilter(CamelArguments):
+class FeedbackSubmitOutput(TypedDict):
+    success: bool
+    feedbackId: str
+    timestamp: str
+    message: str
+
+
+def submit_tool(service: InstructionsService) -> Tool:
+    """`feedback_submit`"""
+
+    def handle(ctx: Context, args: FeedbackSubmitInput) -> Answer:
+        entry = args.model_dump(by_alias=True, exclude_none=True)
+        record = service.feedback.submit(entry, ctx.auth.label)
+        return {
+            "success": True,
+            "feedbackId": record["id"],
+            "timestamp": record["timestamp"],
+            "message": "Thank you. feedback/get shows what became of it.",
+        }
+
+    return Tool(
+        name="feedback_submit",
+        toolset="instructions",
+        title="Submit feedback",
+        description="Tell the keepers of this server what is wrong, missing or good.",
+        input=FeedbackSubmitInput,
+        output=FeedbackSubmitOutput,
+        handler=threaded(service, handle),
+        bare=("feedback/submit",),
+        read_only=False,
+        idempotent=False,
+    )
+
+
+class FeedbackSinceInput(CamelInput):
     since: str | None = Field(
         default=None, max_length=40, description="Not before this ISO 8601 time."
     )
@@ -58,78 +108,32 @@ class FeedbackFilter(CamelArguments):
         return since
 
 
-class ListFeedback(FeedbackFilter):
-    type: Type | None = Field(default=None, description="Only this kind.")
-    severity: Severity | None = Field(default=None, description="Only this severity.")
-    status: Status | None = Field(default=None, description="Only this status.")
+class FeedbackListInput(FeedbackSinceInput):
+    type: FeedbackType | None = Field(default=None, description="Only this kind.")
+    severity: FeedbackSeverity | None = Field(default=None, description="Only this severity.")
+    status: FeedbackStatus | None = Field(default=None, description="Only this status.")
     tags: list[str] | None = Field(default=None, max_length=100, description="Any of these labels.")
     limit: int = Field(default=50, description="Most entries, 1 to 200.")
     offset: int = Field(default=0, ge=0, description="Entries to leave out.")
 
 
-class FeedbackId(CamelArguments):
-    id: str = Field(min_length=1, max_length=100, description="The feedback's id.")
-
-
-class UpdateFeedback(FeedbackId):
-    status: Status | None = Field(default=None, description="Its new status.")
-    metadata: dict[str, Any] | None = Field(default=None, description="Merged into what it has.")
-
-
-class SubmitOutput(TypedDict):
-    success: bool
-    feedbackId: str
-    timestamp: str
-    message: str
-
-
-class ListOutput(TypedDict):
-    entries: list[dict[str, Any]]
+class FeedbackListOutput(TypedDict):
+    entries: list[JsonObject]
     total: int
     limit: int
     offset: int
     hasMore: bool
 
 
-class EntryOutput(TypedDict, total=False):
-    entry: dict[str, Any]
-    notFound: bool
-    id: str
-    hint: str
-    success: bool
+def list_tool(service: InstructionsService) -> Tool:
+    """`feedback_list`"""
 
-
-class StatsOutput(TypedDict):
-    stats: dict[str, Any]
-    storageInfo: dict[str, Any]
-
-
-class HealthOutput(TypedDict):
-    status: str
-    timestamp: str
-    storage: dict[str, Any]
-    summary: NotRequired[dict[str, Any]]
-
-
-def tools(service: Service) -> tuple[Tool, ...]:
-    feedback = service.feedback
-
-    def submit(ctx: Context, args: SubmitArguments) -> Answer:
-        record = feedback.submit(args.model_dump(by_alias=True, exclude_none=True), ctx.auth.label)
-        return {
-            "success": True,
-            "feedbackId": record["id"],
-            "timestamp": record["timestamp"],
-            "message": "Thank you. feedback/get shows what became of it.",
-        }
-
-    def list_(ctx: Context, args: ListFeedback) -> Answer:
+    def handle(ctx: Context, args: FeedbackListInput) -> Answer:
         limit = max(1, min(args.limit, LIST_MAX))
-        entries, total = feedback.select(
-            args.model_dump(by_alias=True, exclude_none=True), limit, args.offset
-        )
+        condition = FeedbackFilter(args.type, args.severity, args.status, args.since, args.tags)
+        entries, total = service.feedback.select(condition, limit, args.offset)
         if ctx.compact and "limit" not in args.model_fields_set:
-            entries = entries[: fitting_values(entries)]
+            entries = entries[: count_fitting_values(entries)]
         return {
             "entries": entries,
             "total": total,
@@ -138,100 +142,149 @@ def tools(service: Service) -> tuple[Tool, ...]:
             "hasMore": args.offset + len(entries) < total,
         }
 
-    def get(ctx: Context, args: FeedbackId) -> Answer:
-        entry = feedback.get(args.id)
-        return {"entry": entry} if entry else _missing(args.id)
-
-    def update(ctx: Context, args: UpdateFeedback) -> Answer:
-        entry = feedback.update(args.id, args.status, args.metadata, ctx.auth.label)
-        return (
-            {"success": True, "entry": entry} if entry else {"success": False, **_missing(args.id)}
-        )
-
-    def stats(ctx: Context, args: FeedbackFilter) -> Answer:
-        return {"stats": feedback.stats(args.since), "storageInfo": feedback.storage()}
-
-    def health(ctx: Context, args: Nothing) -> Answer:
-        storage = feedback.storage()
-        fine = storage["accessible"] and storage["writable"]
-        return {
-            "status": "ok" if fine else "degraded",
-            "timestamp": service.now(),
-            "storage": storage,
-        }
-
-    return (
-        Tool(
-            name="feedback_submit",
-            toolset="instructions",
-            title="Submit feedback",
-            description="Tell the keepers of this server what is wrong, missing or good.",
-            input=SubmitArguments,
-            output=SubmitOutput,
-            handler=threaded(service, submit),
-            bare=("feedback/submit",),
-            read_only=False,
-            idempotent=False,
-        ),
-        Tool(
-            name="feedback_list",
-            toolset="instructions",
-            title="List feedback",
-            description="Feedback, newest first.",
-            input=ListFeedback,
-            output=ListOutput,
-            handler=threaded(service, list_),
-            tier=Tier.EXTENDED,
-            bare=("feedback/list",),
-        ),
-        Tool(
-            name="feedback_get",
-            toolset="instructions",
-            title="Get feedback",
-            description="One feedback entry by id.",
-            input=FeedbackId,
-            output=EntryOutput,
-            handler=threaded(service, get),
-            tier=Tier.EXTENDED,
-            bare=("feedback/get",),
-        ),
-        Tool(
-            name="feedback_update",
-            toolset="instructions",
-            title="Update feedback",
-            description="Set the status of a feedback entry, or add to its metadata.",
-            input=UpdateFeedback,
-            output=EntryOutput,
-            handler=threaded(service, update),
-            tier=Tier.EXTENDED,
-            bare=("feedback/update",),
-            read_only=False,
-            scope=Scope.WRITE,
-        ),
-        Tool(
-            name="feedback_stats",
-            toolset="instructions",
-            title="Feedback statistics",
-            description="How much feedback there is, by kind, severity, status and age.",
-            input=FeedbackFilter,
-            output=StatsOutput,
-            handler=threaded(service, stats),
-            tier=Tier.EXTENDED,
-            bare=("feedback/stats",),
-        ),
-        Tool(
-            name="feedback_health",
-            toolset="instructions",
-            title="Feedback storage",
-            description="Whether feedback can be stored.",
-            input=Nothing,
-            output=HealthOutput,
-            handler=threaded(service, health),
-            tier=Tier.EXTENDED,
-            bare=("feedback/health",),
-        ),
+    return Tool(
+        name="feedback_list",
+        toolset="instructions",
+        title="List feedback",
+        description="Feedback, newest first.",
+        input=FeedbackListInput,
+        output=FeedbackListOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        bare=("feedback/list",),
     )
 
 
-def _missing(id_: str) -> dict[str, Any]:
+class FeedbackGetInput(CamelInput):
+    id: str = Field(min_length=1, max_length=100, description="The feedback's id.")
+
+
+class FeedbackEntryOutput(TypedDict, total=False):
+    entry: JsonObject
+    notFound: bool
+    id: str
+    hint: str
+    success: bool
+
+
+def get_tool(service: InstructionsService) -> Tool:
+    """`feedback_get`"""
+
+    def handle(ctx: Context, args: FeedbackGetInput) -> Answer:
+        entry = service.feedback.get(args.id)
+        return {"entry": entry} if entry else _not_found(args.id)
+
+    return Tool(
+        name="feedback_get",
+        toolset="instructions",
+        title="Get feedback",
+        description="One feedback entry by id.",
+        input=FeedbackGetInput,
+        output=FeedbackEntryOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        bare=("feedback/get",),
+    )
+
+
+def _not_found(id_: str) -> JsonObject:
     return {"notFound": True, "id": id_, "hint": "feedback/list shows the ids."}
+
+
+class FeedbackUpdateInput(FeedbackGetInput):
+    status: FeedbackStatus | None = Field(default=None, description="Its new status.")
+    metadata: JsonObject | None = Field(default=None, description="Merged into what it has.")
+
+
+def update_tool(service: InstructionsService) -> Tool:
+    """`feedback_update`"""
+
+    def handle(ctx: Context, args: FeedbackUpdateInput) -> Answer:
+        entry = service.feedback.update(args.id, args.status, args.metadata, ctx.auth.label)
+        if entry is None:
+            return {"success": False, **_not_found(args.id)}
+        return {"success": True, "entry": entry}
+
+    return Tool(
+        name="feedback_update",
+        toolset="instructions",
+        title="Update feedback",
+        description="Set the status of a feedback entry, or add to its metadata.",
+        input=FeedbackUpdateInput,
+        output=FeedbackEntryOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        bare=("feedback/update",),
+        read_only=False,
+        scope=Scope.WRITE,
+    )
+
+
+class FeedbackStatsOutput(TypedDict):
+    stats: JsonObject
+    storageInfo: JsonObject
+
+
+def stats_tool(service: InstructionsService) -> Tool:
+    """`feedback_stats`"""
+
+    def handle(ctx: Context, args: FeedbackSinceInput) -> Answer:
+        counts = service.feedback.counts(args.since)
+        stats = {
+            "total": counts.total,
+            "byType": counts.by_type,
+            "bySeverity": counts.by_severity,
+            "byStatus": counts.by_status,
+            "recentActivity": {RECENT_NAMES[days]: count for days, count in counts.recent.items()},
+        }
+        return {"stats": stats, "storageInfo": _show_storage(service.feedback.storage())}
+
+    return Tool(
+        name="feedback_stats",
+        toolset="instructions",
+        title="Feedback statistics",
+        description="How much feedback there is, by kind, severity, status and age.",
+        input=FeedbackSinceInput,
+        output=FeedbackStatsOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        bare=("feedback/stats",),
+    )
+
+
+def _show_storage(storage: FeedbackStorage) -> JsonObject:
+    shown = asdict(storage)
+    shown["maxEntries"] = shown.pop("max_entries")
+    shown["sizeBytes"] = shown.pop("size_bytes")
+    return shown
+
+
+class FeedbackHealthOutput(TypedDict):
+    status: str
+    timestamp: str
+    storage: JsonObject
+    summary: NotRequired[JsonObject]
+
+
+def health_tool(service: InstructionsService) -> Tool:
+    """`feedback_health`"""
+
+    def handle(ctx: Context, args: Nothing) -> Answer:
+        storage = service.feedback.storage()
+        return {
+            "status": "ok" if storage.accessible and storage.writable else "degraded",
+            "timestamp": service.now(),
+            "storage": _show_storage(storage),
+        }
+
+    return Tool(
+        name="feedback_health",
+        toolset="instructions",
+        title="Feedback storage",
+        description="Whether feedback can be stored.",
+        input=Nothing,
+        output=FeedbackHealthOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        bare=("feedback/health",),
+    )

@@ -154,7 +154,7 @@ def test_lint_reports_unreadable_values(run, tmp_path: Path) -> None:  # type: i
     assert code == 0
     assert ("a", 'priority: "high" cannot be read; it is read as 50') in problems
     assert ("a", 'categories: "a,b" cannot be read; it is read as uncategorized') in problems
-    assert ("a", "prioritty: is no field of an instruction. Did you mean priority?") in problems
+    assert ("a", "prioritty: is not a field of an instruction. Did you mean priority?") in problems
     assert any(where == "team/" for where, _ in problems)
 
 

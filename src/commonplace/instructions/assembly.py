@@ -1,0 +1,88 @@
+"""Builds the instruction catalogue of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from commonplace.instructions.engine.normalise import ReadingRules
+from commonplace.instructions.results import RequestStats
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.store.configuration import CatalogueConfiguration
+from commonplace.instructions.store.directory import FileRetries, InstructionDirectory
+from commonplace.instructions.store.feedback import FeedbackStore
+from commonplace.instructions.store.folder import FolderOptions, FolderStore
+from commonplace.instructions.store.journal import state_directory
+from commonplace.instructions.store.protocol import Trace
+from commonplace.instructions.store.usage import UsageStore
+from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.json_types import Json
+from commonplace.kernel.settings import InstructionsSettings
+
+
+def _no_trace(category: str, data: Json) -> None:
+    return None
+
+
+def build_service(
+    directory: Path,
+    data: Path,
+    settings: InstructionsSettings | None = None,
+    *,
+    mutation_enabled: Callable[[], bool] | None = None,
+    clock: Clock = utc_now,
+    trace: Trace = _no_trace,
+    trace_files: bool = False,
+    request_stats: Callable[[], RequestStats] = RequestStats,
+    options: FolderOptions | None = None,
+) -> InstructionsService:
+    """Build the catalogue of an instruction folder; usage and feedback are in the data folder.
+
+    `options` replaces those that follow from the settings.
+    """
+    chosen = settings or InstructionsSettings()
+    may_write = mutation_enabled or (lambda: chosen.mutation_enabled)
+
+    def now() -> str:
+        return iso(clock())
+
+    configuration = CatalogueConfiguration(directory, data)
+    rules = ReadingRules(canonical=not chosen.canonical_disable, owners=configuration.owners)
+    store = FolderStore(
+        _open_directory(directory, chosen, rules, trace if trace_files else None),
+        state_directory(directory, data),
+        clock=now,
+        trace=trace,
+        may_write=may_write,
+        options=options or FolderOptions(agent=chosen.agent_id, watch=chosen.watch),
+    )
+    usage = UsageStore(
+        data / "usage-snapshot.json",
+        clock=now,
+        flush_seconds=chosen.usage_flush_ms / 1000,
+        rate_limited=not chosen.usage_rate_limit_disabled,
+        clamped=not chosen.usage_clamp_disabled,
+    )
+    parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
+    feedback = FeedbackStore(data / "feedback.json", clock=now)
+    return InstructionsService(parts, feedback, mutation_enabled=may_write)
+
+
+def _open_directory(
+    directory: Path, settings: InstructionsSettings, rules: ReadingRules, trace: Trace | None
+) -> InstructionDirectory:
+    retries = FileRetries(
+        settings.read_retries,
+        settings.read_backoff_ms / 1000,
+        settings.write_retries,
+        settings.write_backoff_ms / 1000,
+    )
+    trace_file: Callable[[str, str], None] | None = None
+    if trace is not None:
+        emit = trace
+
+        def trace_file(name: str, outcome: str) -> None:
+            emit("catalog:file", {"file": name, "outcome": outcome})
+
+    return InstructionDirectory(directory, rules=rules, retries=retries, trace_file=trace_file)

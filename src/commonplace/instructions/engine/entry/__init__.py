@@ -1,0 +1,1 @@
+"""Entries as callers send them: schema, checks, and composition into a document."""

@@ -1,0 +1,153 @@
+"""JSON schema of an entry and of the arguments of `add`."""
+
+from __future__ import annotations
+
+from commonplace.instructions.fields import (
+    MAX_BODY_CHARS,
+    MAX_ID_CHARS,
+    MAX_SUMMARY_CHARS,
+    MAX_TITLE_CHARS,
+)
+from commonplace.kernel.json_types import JsonObject
+
+
+def _text(description: str, maximum: int = 20_000) -> JsonObject:
+    return {"type": "string", "maxLength": maximum, "description": description}
+
+
+def _texts(description: str, maximum: int = 100) -> JsonObject:
+    return {
+        "type": "array",
+        "items": {"type": "string", "maxLength": 20_000},
+        "maxItems": maximum,
+        "description": description,
+    }
+
+
+ENTRY_PROPERTIES: JsonObject = {
+    "id": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_ID_CHARS,
+        "description": "Stable identifier and file name: lower-case letters, digits, - _ and "
+        "single inner dots.",
+    },
+    "title": {
+        "type": "string",
+        "maxLength": MAX_TITLE_CHARS,
+        "description": "Short title; the id when absent.",
+    },
+    "body": {
+        "type": "string",
+        "maxLength": MAX_BODY_CHARS,
+        "description": "The instruction itself, Markdown or plain text.",
+    },
+    "description": _text("Longer description."),
+    "rationale": _text("Why the instruction exists."),
+    "priority": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "description": "1 is the most important, 100 the least.",
+    },
+    "audience": {"enum": ["individual", "group", "all"], "description": "Whom it addresses."},
+    "requirement": {
+        "enum": ["mandatory", "critical", "recommended", "optional", "deprecated"],
+        "description": "How binding it is.",
+    },
+    "categories": {
+        "type": "array",
+        "items": {"type": "string", "maxLength": 200},
+        "maxItems": 50,
+        "description": "Topics, lower-cased and sorted; scope:workspace:X, scope:user:X and "
+        "scope:team:X set the scope.",
+    },
+    "primaryCategory": _text("The main one of the categories.", 200),
+    "contentType": _text(
+        "What the body is: instruction, template, workflow, reference, example, agent.", 40
+    ),
+    "tags": _texts("More labels."),
+    "version": _text("MAJOR.MINOR.PATCH; 1.0.0 when absent.", 60),
+    "status": {
+        "enum": ["draft", "review", "approved", "deprecated"],
+        "description": "Where it stands in its review.",
+    },
+    "owner": _text("Who answers for it.", 200),
+    "classification": {
+        "enum": ["public", "internal", "restricted"],
+        "description": "Who may read it.",
+    },
+    "priorityTier": {
+        "enum": ["P1", "P2", "P3", "P4"],
+        "description": "Derived from priority and requirement when absent.",
+    },
+    "workspaceId": _text("Only for this workspace.", 200),
+    "userId": _text("Only for this user.", 200),
+    "teamIds": _texts("Only for these teams."),
+    "reviewIntervalDays": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 365,
+        "description": "Days between reviews.",
+    },
+    "lastReviewedAt": _text("ISO 8601.", 40),
+    "nextReviewDue": _text("ISO 8601.", 40),
+    "deprecatedBy": _text("Id of the instruction that replaces it.", MAX_ID_CHARS),
+    "supersedes": _text("Id of the instruction it replaces.", MAX_ID_CHARS),
+    "dependencies": _texts("Ids of instructions it builds on.", 500),
+    "examples": _texts("Examples of use."),
+    "semanticSummary": _text(
+        "One short sentence; the first line of the body when absent.", MAX_SUMMARY_CHARS
+    ),
+    "riskScore": {
+        "type": "number",
+        "description": "Derived from priority and requirement when absent.",
+    },
+    "changeLog": {
+        "type": "array",
+        "maxItems": 1000,
+        "items": {"type": "object"},
+        "description": "Versions with changedAt and summary; repaired where malformed.",
+    },
+    "createdAt": _text("ISO 8601; now when absent.", 40),
+    "archivedAt": _text("ISO 8601.", 40),
+    "sourceWorkspace": _text("Where it came from.", 200),
+    "createdByAgent": _text("Which agent wrote it.", 200),
+    "extensions": {
+        "type": "object",
+        "description": "Anything else you need to keep with the entry.",
+    },
+}
+# Repaired or checked elsewhere, so the validator accepts any value.
+UNCHECKED_PROPERTIES: JsonObject = {"changeLog": {}, "version": {}, "createdAt": {}}
+ENTRY_SCHEMA: JsonObject = {
+    "type": "object",
+    "description": "The instruction, wrapped in `entry`. id and body are always needed; `lax` "
+    "fills the rest.",
+    "properties": ENTRY_PROPERTIES,
+    "required": ["id"],
+}
+EXPECTED_HASH = (
+    "Refuse with -32003 unless this is the entry's present governanceHash (it changes with every "
+    "field) or the catalogue hash. "
+    "Its sourceHash is enough where only the body changes."
+)
+ADD_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "entry": ENTRY_SCHEMA,
+        "overwrite": {
+            "type": "boolean",
+            "description": "Replace an existing instruction; omitted fields keep their stored "
+            "values.",
+        },
+        "lax": {
+            "type": "boolean",
+            "description": "Fill missing fields: title = id, priority 50, audience all, "
+            "requirement optional.",
+        },
+        "expectedHash": {"type": "string", "description": EXPECTED_HASH},
+    },
+    "required": ["entry"],
+    "additionalProperties": False,
+}

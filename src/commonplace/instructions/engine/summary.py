@@ -1,0 +1,138 @@
+"""Summary of an instruction: the fields that tell an agent whether to read it, and a snippet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.fields import UNCATEGORIZED, UNOWNED
+from commonplace.instructions.model import Instruction
+from commonplace.kernel.json.document import Document
+from commonplace.kernel.json_types import Json, JsonObject
+
+LISTED_CHARS = 100  # of a snippet in a list
+FOUND_CHARS = 240  # of a snippet in search results
+CACHED_SUMMARIES = 8192
+ANSWER_BYTES = 36_000  # under 10,000 tokens of English and JSON
+SEARCHED_CHARS = 200_000  # of a body, to find where a query matches
+_SLICE = 4 * LISTED_CHARS + 8  # bytes that hold as many characters of any kind
+_BODY = re.compile(rb'\{"id":"[^"]*","title":"[^"\\]*(?:\\.[^"\\]*)*","body":"', re.DOTALL)
+_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_CUT_ESCAPE = re.compile(rb"\\u[0-9a-f]{0,3}\Z")
+_SCOPES = ("workspaceId", "userId", "teamIds", "deprecatedBy")
+_WORD = re.compile(r"\w+")
+
+
+def shorten(text: str, width: int) -> str:
+    """Return the text on one line, cut at a word after at most `width` characters."""
+    line = " ".join(text[: 4 * width].split())
+    if len(line) <= width and len(text) <= 4 * width:
+        return line
+    cut = line[: width - 1]
+    space = cut.rfind(" ", width // 2)
+    return (cut[:space] if space > 0 else cut) + "…"
+
+
+def opening(document: Document) -> str:
+    """Return the start of a body without decoding the rest of the document."""
+    begins = _BODY.match(document.encoded)
+    if begins is None:  # the keys of the file have another order
+        return str(document["body"])[:_SLICE]
+    part = document.encoded[begins.end() : begins.end() + _SLICE]
+    text = _TEXT.match(part)
+    inside = _CUT_ESCAPE.sub(b"", text[0] if text is not None else b"")
+    try:
+        return str(orjson.loads(b'"' + inside.decode(errors="ignore").encode() + b'"'))
+    except orjson.JSONDecodeError:  # not a truncated escape after all
+        return str(document["body"])[:_SLICE]
+
+
+def excerpt(body: str, query: str) -> str:
+    """Return the part of a body where the query, or its longest word, first occurs."""
+    lowered = body[:SEARCHED_CHARS].lower()
+    needle = query.strip().lower()
+    words = sorted(set(_WORD.findall(needle)), key=lambda word: (-len(word), word))
+    at = next(
+        (place for word in (needle, *words) if word and (place := lowered.find(word)) >= 0), -1
+    )
+    start = max(0, at - FOUND_CHARS // 4)
+    if start:
+        space = body.find(" ", start, at)
+        start = space + 1 if space >= 0 else start
+    return ("…" if start else "") + shorten(body[start : start + 4 * FOUND_CHARS], FOUND_CHARS - 1)
+
+
+def summarise(entry: Instruction, snippet: str) -> Document:
+    """Return the summary; a shortened text is never called `body`."""
+    document = entry.document
+    summary: JsonObject = {
+        "id": entry.id,
+        "title": document["title"],
+        "snippet": snippet,
+        "priority": document["priority"],
+        "requirement": document["requirement"],
+        "status": document["status"],
+        "categories": [
+            category for category in document["categories"] if category != UNCATEGORIZED
+        ],
+    }
+    if document["owner"] != UNOWNED:
+        summary["owner"] = document["owner"]
+    for name in _SCOPES:
+        value = document.get(name)
+        if value:
+            summary[name] = value
+    return Document(summary, {})
+
+
+def count_fitting(items: Sequence[Document], budget: int = ANSWER_BYTES) -> int:
+    """Return how many of the first items fit into an answer; at least one does."""
+    return _count_fitting((len(item.encoded) + 1 for item in items), budget)
+
+
+def count_fitting_values(items: Sequence[Json], budget: int = ANSWER_BYTES) -> int:
+    """Return how many of the first values, not encoded yet, fit into an answer."""
+    return _count_fitting((len(orjson.dumps(item)) + 1 for item in items), budget)
+
+
+def _count_fitting(sizes: Iterable[int], budget: int) -> int:
+    count = total = 0
+    for size in sizes:
+        total += size
+        if total > budget and count:
+            break
+        count += 1
+    return count
+
+
+class SummaryCache:
+    """Summaries for lists, kept until their instruction changes.
+
+    The caller holds the catalogue's lock.
+    """
+
+    def __init__(self) -> None:
+        self._summaries: dict[str, tuple[Instruction, Document]] = {}
+
+    def listed(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
+        """Return summaries with the beginnings of the bodies."""
+        entries = catalogue.entries
+        return [self._summary(entries[id_]) for id_ in ids]
+
+    def _summary(self, entry: Instruction) -> Document:
+        cached = self._summaries.get(entry.id)
+        if cached is None or cached[0] is not entry:
+            if len(self._summaries) >= CACHED_SUMMARIES:
+                self._summaries.clear()
+            summary = summarise(entry, shorten(opening(entry.document), LISTED_CHARS))
+            cached = self._summaries[entry.id] = (entry, summary)
+        return cached[1]
+
+
+def summarise_matches(catalogue: Catalogue, ids: Sequence[str], query: str) -> list[Document]:
+    """Return summaries with the part of each body that matches a query."""
+    entries = [catalogue.entries[id_] for id_ in ids]
+    return [summarise(entry, excerpt(entry.text[1], query)) for entry in entries]

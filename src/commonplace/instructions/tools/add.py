@@ -1,0 +1,154 @@
+"""Tool that adds or overwrites one instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Context, Rejected, Tool
+from commonplace.instructions.engine.entry.schema import ADD_SCHEMA
+from commonplace.instructions.errors import (
+    CATALOGUE_BUSY,
+    CATALOGUE_LIMIT,
+    CATALOGUE_UNWRITABLE,
+    HASH_MISMATCH,
+)
+from commonplace.instructions.results import EntryRefusal, WriteResult
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.tools.shapes import Answer, WriteInput
+from commonplace.kernel.auth import Scope
+from commonplace.kernel.json_types import Json, JsonObject
+
+WRITE_ERRORS = (HASH_MISMATCH, CATALOGUE_LIMIT, CATALOGUE_BUSY, CATALOGUE_UNWRITABLE)
+PREVIEW_CHARS = 200
+
+
+class InstructionAddInput(WriteInput):
+    """Open for unknown arguments: an entry sent without its wrapper gets the contract's `missing
+    entry`, not a refusal of its fields.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    entry: Json = Field(default=None, description="The instruction.")
+    overwrite: bool = Field(
+        default=False,
+        description="Replace an existing instruction; omitted fields keep their values.",
+    )
+    lax: bool = Field(default=False, description="Fill missing fields with defaults.")
+
+
+class InstructionAddOutput(TypedDict, total=False):
+    id: str
+    hash: str
+    created: bool
+    overwritten: bool
+    skipped: bool
+    verified: bool
+    sourceHash: str
+    governanceHash: str
+    version: str
+    verifyIssues: list[str]
+    warnings: list[str]
+    error: str
+    feedbackHint: str
+    reproEntry: JsonObject
+    validation: list[dict[str, str]]
+    schemaRef: str
+    inputSchema: JsonObject
+
+
+def tools(service: InstructionsService) -> tuple[Tool, ...]:
+    """Return the tool `instructions_add`."""
+
+    async def handle(ctx: Context, args: InstructionAddInput) -> Answer | Rejected:
+        result = await service.add(
+            ctx.auth,
+            args.entry,
+            overwrite=args.overwrite,
+            lax=args.lax,
+            expected_hash=args.expected_hash,
+        )
+        if isinstance(result, EntryRefusal):
+            return Rejected(_show_refusal(result, args.entry))
+        return show_written(result)
+
+    return (
+        Tool(
+            name="instructions_add",
+            toolset="instructions",
+            title="Add an instruction",
+            description=(
+                "Add one instruction, wrapped in `entry`. `lax` fills missing fields; "
+                "`overwrite` changes an existing one "
+                "and keeps the fields you leave out. Answers after it is durable and read back."
+            ),
+            input=InstructionAddInput,
+            output=InstructionAddOutput,
+            handler=handle,
+            bare=("instructions/add",),
+            read_only=False,
+            idempotent=False,
+            scope=Scope.WRITE,
+            writes_catalogue=True,
+            errors=WRITE_ERRORS,
+            input_schema=ADD_SCHEMA,
+        ),
+    )
+
+
+def show_written(result: WriteResult) -> JsonObject:
+    """Spell the outcome of a write."""
+    answer: JsonObject = {
+        "id": result.entry.id,
+        "hash": result.catalogue_hash,
+        "created": result.created,
+        "overwritten": result.overwritten,
+        "skipped": result.skipped,
+        "verified": not result.verify_issues,
+        "sourceHash": result.entry.source_hash,
+        "governanceHash": result.entry.governance_hash,
+        "version": result.entry.document["version"],
+    }
+    if result.verify_issues:
+        answer["verifyIssues"] = list(result.verify_issues)
+    if result.warnings:
+        answer["warnings"] = list(result.warnings)
+    return answer
+
+
+def _show_refusal(refusal: EntryRefusal, sent: object) -> JsonObject:
+    """Spell contract 000's failure: error, hint, what was sent, and the schema if needed."""
+    problem = refusal.problem
+    entry = sent if isinstance(sent, Mapping) else None
+    id_ = entry.get("id") if entry is not None else None
+    shown_id = id_[:200] if isinstance(id_, str) else "unknown"
+    repro: JsonObject = {"id": shown_id}
+    if entry is not None:
+        repro |= {
+            name: entry[name]
+            for name in ("title", "requirement", "priorityTier", "owner", "version")
+            if isinstance(entry.get(name), str)
+        }
+        body = entry.get("body")
+        repro["bodyPreview"] = body.strip()[:PREVIEW_CHARS] if isinstance(body, str) else ""
+    hint = problem.hint if problem.hint.endswith((".", "?", "!", ")")) else f"{problem.hint}."
+    answer: JsonObject = {
+        "id": shown_id,
+        "hash": refusal.catalogue_hash,
+        "created": False,
+        "overwritten": False,
+        "skipped": False,
+        "error": problem.error,
+        "feedbackHint": f"{hint} If this is unexpected, call feedback/submit with reproEntry.",
+        "reproEntry": repro,
+    }
+    if problem.fields:
+        answer["validation"] = [asdict(field) for field in problem.fields]
+    if problem.structural:
+        answer["schemaRef"] = "tools/list[name='instructions_add'].inputSchema"
+        answer["inputSchema"] = ADD_SCHEMA
+    return answer

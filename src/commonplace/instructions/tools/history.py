@@ -1,0 +1,137 @@
+"""Tools for the past of an instruction: history and restore."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Context, Tier, Tool
+from commonplace.instructions.errors import CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND
+from commonplace.instructions.results import HistoryChange, InstructionHistory
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.tools.add import WRITE_ERRORS, InstructionAddOutput, show_written
+from commonplace.instructions.tools.compact import cut_history
+from commonplace.instructions.tools.shapes import Answer, FullInput, WriteInput, threaded
+from commonplace.kernel.auth import Scope
+from commonplace.kernel.json_types import JsonObject
+
+
+def tools(service: InstructionsService) -> tuple[Tool, ...]:
+    """Return the tools of this module."""
+    return history_tool(service), restore_tool(service)
+
+
+class InstructionHistoryInput(FullInput):
+    id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
+    limit: int = Field(default=20, ge=1, le=50, description="Most changes shown.")
+
+
+class InstructionHistoryOutput(TypedDict, total=False):
+    id: str
+    exists: bool
+    notFound: bool
+    changeLog: list[JsonObject]
+    count: int
+    changes: list[JsonObject]
+    note: str
+
+
+def history_tool(service: InstructionsService) -> Tool:
+    """`instructions_history`"""
+
+    def handle(ctx: Context, args: InstructionHistoryInput) -> Answer:
+        answer = _show_history(service.history(ctx.auth, args.id, args.limit))
+        return answer if not ctx.compact or args.full else cut_history(answer)
+
+    return Tool(
+        name="instructions_history",
+        toolset="instructions",
+        title="History of an instruction",
+        description="Its change log and every recorded change with who, when and what differs.",
+        input=InstructionHistoryInput,
+        output=InstructionHistoryOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+    )
+
+
+def _show_history(history: InstructionHistory) -> JsonObject:
+    if not history.exists and not history.total:
+        empty: JsonObject = {"changes": [], "count": 0, "changeLog": []}
+        return {"id": history.id[:200], "notFound": True, **empty}
+    return {
+        "id": history.id,
+        "exists": history.exists,
+        "changeLog": history.change_log,
+        "count": history.total,
+        "changes": [_show_change(change) for change in history.changes],
+    }
+
+
+def _show_change(change: HistoryChange) -> JsonObject:
+    difference: JsonObject = {
+        "fields": {
+            name: {"from": before, "to": after}
+            for name, (before, after) in change.difference.fields.items()
+        },
+        "bodyDiff": change.difference.body_diff,
+    }
+    if change.difference.truncated:
+        difference["bodyDiffTruncated"] = True
+    return {
+        "change": change.number,
+        "at": change.at,
+        "action": change.action,
+        "by": change.by,
+        **({"agent": change.agent} if change.agent is not None else {}),
+        "version": change.version,
+        "diff": difference,
+    }
+
+
+class InstructionRestoreInput(WriteInput):
+    id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
+    change: int | None = Field(
+        default=None, ge=1, description="Number of the change to undo; the latest when absent."
+    )
+
+
+class InstructionRestoreOutput(InstructionAddOutput, total=False):
+    restored: bool
+    removed: bool
+    change: int
+
+
+def restore_tool(service: InstructionsService) -> Tool:
+    """`instructions_restore`"""
+
+    def handle(ctx: Context, args: InstructionRestoreInput) -> Answer:
+        result = service.restore(ctx.auth, args.id, args.change, expected_hash=args.expected_hash)
+        if result.written is not None:
+            return {**show_written(result.written), "restored": True, "change": result.change}
+        return {
+            "id": result.id,
+            "restored": True,
+            "removed": True,
+            "change": result.change,
+            "hash": result.catalogue_hash,
+        }
+
+    return Tool(
+        name="instructions_restore",
+        toolset="instructions",
+        title="Restore an instruction",
+        description=(
+            "Undo the latest change or removal of an instruction, also one by hand, or the "
+            "one numbered by instructions_history."
+        ),
+        input=InstructionRestoreInput,
+        output=InstructionRestoreOutput,
+        handler=threaded(service, handle),
+        tier=Tier.EXTENDED,
+        read_only=False,
+        idempotent=False,
+        scope=Scope.WRITE,
+        writes_catalogue=True,
+        errors=(*WRITE_ERRORS, CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND),
+    )

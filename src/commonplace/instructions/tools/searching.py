@@ -1,0 +1,305 @@
+"""Tools that find instructions: search and query."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal, NotRequired
+
+from pydantic import Field, field_validator
+from pydantic.alias_generators import to_snake
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Context, Tool
+from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
+from commonplace.instructions.engine.summary import count_fitting
+from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
+from commonplace.instructions.fields import Classification, PriorityTier, Requirement, Status
+from commonplace.instructions.results import QueryResult
+from commonplace.instructions.service import InstructionsService
+from commonplace.instructions.tools.compact import cut_items
+from commonplace.instructions.tools.shapes import (
+    Answer,
+    CamelInput,
+    InstructionItem,
+    check_time,
+    inline,
+)
+from commonplace.kernel.json_types import Json, JsonObject
+
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.highlight import Highlight
+
+MAX_TEXT = 2000
+DEFAULT_SEARCH = 50
+DEFAULT_QUERY = 100
+
+
+def tools(service: InstructionsService) -> tuple[Tool, ...]:
+    """Return the tools of this module."""
+    return search_tool(service), query_tool(service)
+
+
+class InstructionSearchInput(CamelInput):
+    q: str = Field(
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="Words, an identifier, or any part of a title or body.",
+    )
+    limit: int = Field(default=DEFAULT_SEARCH, ge=1, description="Most items; at most 1000.")
+    full: bool = Field(
+        default=False, description="Whole entries with their bodies instead of compact items."
+    )
+    highlight: bool = Field(default=False, description="Add snippets with the matches marked.")
+
+    @field_validator("q")
+    @classmethod
+    def _not_blank(cls, q: str) -> str:
+        if not q.strip():
+            raise ValueError("must hold something to look for")
+        return q
+
+
+class InstructionSearchOutput(TypedDict):
+    hash: str
+    count: int
+    items: list[InstructionItem]
+    query: str
+    highlights: NotRequired[list[JsonObject]]
+    relaxed: NotRequired[bool]
+    note: NotRequired[str]
+
+
+def search_tool(service: InstructionsService) -> Tool:
+    """`instructions_search`"""
+
+    def show_highlight(highlight: Highlight) -> JsonObject:
+        return {
+            "id": highlight.id,
+            "fields": [asdict(field) for field in highlight.fields],
+            "snippet": highlight.snippet,
+        }
+
+    def handle(ctx: Context, args: InstructionSearchInput) -> Answer:
+        compact = ctx.compact and not args.full
+        found = service.search(
+            ctx.auth, args.q, limit=args.limit, highlight=args.highlight, compact=compact
+        )
+        answer: JsonObject = {
+            "hash": found.catalogue_hash,
+            "count": found.total,
+            "items": found.items,
+            "query": args.q,
+        }
+        if found.relaxed:
+            answer["relaxed"] = True
+        if found.highlights is not None:
+            answer["highlights"] = [show_highlight(highlight) for highlight in found.highlights]
+        if not compact or "limit" in args.model_fields_set:
+            return answer
+        shown = cut_items(answer, found.total, "Search for more words, or give a limit.")
+        if "highlights" in shown:
+            shown["highlights"] = shown["highlights"][: len(shown["items"])]
+        return shown
+
+    return Tool(
+        name="instructions_search",
+        toolset="instructions",
+        title="Search instructions",
+        description=(
+            "Find rules by words, identifiers or any part of the text; best first. "
+            "Finds every title and body that contains the query, and those with all of its "
+            "words in any form. "
+            "Items are compact, with a snippet of the body; read one with instructions_get, "
+            "or set `full`."
+        ),
+        input=InstructionSearchInput,
+        output=InstructionSearchOutput,
+        handler=inline(service, handle, searches=lambda _: True),
+        bare=("instructions/search",),
+        errors=(CATALOGUE_LIMIT,),
+    )
+
+
+class InstructionFiltersInput(CamelInput):
+    categories: list[str] | None = Field(
+        default=None, max_length=100, description="Any of these categories."
+    )
+    priority_tiers: list[PriorityTier] | None = Field(
+        default=None, description="Any of these tiers."
+    )
+    status: list[Status] | None = Field(default=None, description="Any of these states.")
+    owners: list[str] | None = Field(
+        default=None, max_length=100, description="Any of these owners."
+    )
+    classification: list[Classification] | None = Field(
+        default=None, description="Any of these classifications."
+    )
+    workspace_id: str | None = Field(default=None, max_length=200, description="This workspace.")
+    user_id: str | None = Field(default=None, max_length=200, description="This user.")
+    team_ids: list[str] | None = Field(
+        default=None, max_length=100, description="Any of these teams."
+    )
+    created_after: str | None = Field(
+        default=None, max_length=40, description="Created after this ISO 8601 time."
+    )
+    updated_after: str | None = Field(
+        default=None, max_length=40, description="Updated after this ISO 8601 time."
+    )
+    text: str | None = Field(
+        default=None,
+        max_length=MAX_TEXT,
+        description="Title or body contains this, or all of its words.",
+    )
+    requirements: list[Requirement] | None = Field(
+        default=None, description="Any of these requirements."
+    )
+
+    @field_validator("created_after", "updated_after")
+    @classmethod
+    def _is_time(cls, moment: str | None) -> str | None:
+        return check_time(moment)
+
+
+class InstructionSortInput(CamelInput):
+    field: Literal["createdAt", "updatedAt", "priority", "title"] = Field(
+        description="What to sort by."
+    )
+    direction: Literal["asc", "desc"] = Field(default="asc", description="Ascending or descending.")
+
+
+class InstructionQueryInput(CamelInput):
+    filters: InstructionFiltersInput = Field(
+        default_factory=InstructionFiltersInput,
+        description="Conditions that must all hold; an empty list is none.",
+    )
+    sort: InstructionSortInput | None = Field(default=None, description="Order; by id when absent.")
+    limit: int = Field(default=DEFAULT_QUERY, ge=1, description="Most items; at most 1000.")
+    cursor: str | None = Field(
+        default=None, max_length=2000, description="nextCursor of the page before."
+    )
+    full: bool = Field(
+        default=False, description="Whole entries with their bodies instead of compact items."
+    )
+    offset: int = Field(
+        default=0, ge=0, description="Items to leave out (older clients; prefer cursor)."
+    )
+    categories_all: list[str] | None = Field(
+        default=None, max_length=100, description="Older form: all of these categories."
+    )
+    categories_any: list[str] | None = Field(
+        default=None, max_length=100, description="Older form of filters.categories."
+    )
+    exclude_categories: list[str] | None = Field(
+        default=None, max_length=100, description="Older form: none of these categories."
+    )
+    priority_min: int | None = Field(
+        default=None, ge=1, le=100, description="Older form: priority number at least."
+    )
+    priority_max: int | None = Field(
+        default=None, ge=1, le=100, description="Older form: priority number at most."
+    )
+    priority_tiers: list[PriorityTier] | None = Field(
+        default=None, description="Older form of filters.priorityTiers."
+    )
+    requirements: list[Requirement] | None = Field(
+        default=None, description="Older form of filters.requirements."
+    )
+    text: str | None = Field(
+        default=None, max_length=MAX_TEXT, description="Older form of filters.text."
+    )
+
+    def applied(self) -> JsonObject:
+        """Merge both forms of the filters, in contract spelling, without empty ones."""
+        flat = self.model_dump(
+            by_alias=True,
+            exclude_none=True,
+            exclude={"filters", "sort", "limit", "cursor", "offset", "full"},
+        )
+        if "categoriesAny" in flat:
+            flat["categories"] = flat.pop("categoriesAny")
+        merged = {**flat, **self.filters.model_dump(by_alias=True, exclude_none=True)}
+        return {name: value for name, value in merged.items() if not _is_empty(value)}
+
+    def order(self) -> CatalogueOrder:
+        """Return the requested order; by id if none is given."""
+        if self.sort is None:
+            return CatalogueOrder()
+        return CatalogueOrder(self.sort.field, self.sort.direction == "desc")
+
+
+def _is_empty(value: Json) -> bool:
+    return value == [] or (isinstance(value, str) and not value.strip())
+
+
+def _filters(applied: JsonObject) -> CatalogueFilters:
+    return CatalogueFilters(**{to_snake(name): value for name, value in applied.items()})
+
+
+class InstructionQueryOutput(TypedDict):
+    items: list[InstructionItem]
+    total: int
+    returned: int
+    nextCursor: NotRequired[str]
+    appliedFilters: JsonObject
+    performanceMs: float
+    hash: str
+    note: NotRequired[str]
+
+
+def query_tool(service: InstructionsService) -> Tool:
+    """`instructions_query`"""
+
+    def show(result: QueryResult, applied: JsonObject) -> JsonObject:
+        answer: JsonObject = {
+            "hash": result.catalogue_hash,
+            "items": result.items,
+            "total": result.total,
+            "returned": len(result.items),
+        }
+        if result.next_cursor:
+            answer["nextCursor"] = result.next_cursor
+        return {**answer, "appliedFilters": applied, "performanceMs": result.elapsed_ms}
+
+    def handle(ctx: Context, args: InstructionQueryInput) -> Answer:
+        applied = args.applied()
+        compact = ctx.compact and not args.full
+
+        def run(limit: int) -> QueryResult:
+            return service.query(
+                ctx.auth,
+                _filters(applied),
+                order=args.order(),
+                limit=limit,
+                cursor=args.cursor,
+                offset=args.offset,
+                compact=compact,
+            )
+
+        result = run(args.limit)
+        if not compact or "limit" in args.model_fields_set:
+            return show(result, applied)
+        fitting = count_fitting(result.items)
+        if fitting == len(result.items):
+            return show(result, applied)
+        note = (
+            f"{fitting} of {result.total} are shown, to keep the answer short. Page on with "
+            f"nextCursor."
+        )
+        return {**show(run(fitting), applied), "note": note}
+
+    return Tool(
+        name="instructions_query",
+        toolset="instructions",
+        title="Query instructions",
+        description=(
+            "Filter by category, tier, status, owner, scope, time and text; sort; page with "
+            "cursors. "
+            "Items are compact, with a snippet of the body; read one with instructions_get, "
+            "or set `full`."
+        ),
+        input=InstructionQueryInput,
+        output=InstructionQueryOutput,
+        handler=inline(service, handle, searches=lambda args: "text" in args.applied()),
+        bare=("instructions/query",),
+        errors=(CATALOGUE_LIMIT, INVALID_CURSOR),
+    )

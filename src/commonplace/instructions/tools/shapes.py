@@ -1,0 +1,137 @@
+"""Parts that the tools share: input conventions, the shape of an item, and how handlers run.
+
+Docstrings of inputs and outputs are part of the published schemas, so most have none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import NotRequired
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Handler, Output
+from commonplace.instructions.engine.times import parse_time
+from commonplace.instructions.engine.unreadable import StoredProblem
+from commonplace.instructions.model import ClientCopy, Rejection
+from commonplace.instructions.service import InstructionsService
+from commonplace.kernel.json_types import Json
+
+Answer = Mapping[str, Json]
+Handle = Callable[[Context, Json], Output]
+
+
+class CamelInput(Arguments):
+    """The contracts name arguments in camelCase."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class FullInput(CamelInput):
+    """A read whose answer is cut for agents."""
+
+    full: bool = Field(default=False, description="Everything, however long.")
+
+
+class WriteInput(CamelInput):
+    """Every write may be made conditional."""
+
+    expected_hash: str | None = Field(
+        default=None,
+        max_length=128,
+        description=(
+            "Refuse (-32003) unless this is the entry's present governanceHash, which changes "
+            "with every field, or the catalogue hash."
+        ),
+    )
+
+
+class ClientCopyInput(CamelInput):
+    id: str = Field(max_length=400, description="An id the client has.")
+    source_hash: str = Field(max_length=200, description="The sourceHash it has for it.")
+    governance_hash: str | None = Field(
+        default=None,
+        max_length=200,
+        description="The governanceHash it has for it: changes of metadata are then reported too.",
+    )
+
+
+class InstructionItem(TypedDict):  # the fields most callers read; an item has more
+    id: str
+    title: NotRequired[str]
+    body: NotRequired[str]
+    snippet: NotRequired[str]
+    priority: NotRequired[int]
+    audience: NotRequired[str]
+    requirement: NotRequired[str]
+    categories: NotRequired[list[str]]
+    version: NotRequired[str]
+    status: NotRequired[str]
+    owner: NotRequired[str]
+    sourceHash: NotRequired[str]
+    governanceHash: NotRequired[str]
+
+
+def client_copies(copies: list[ClientCopyInput] | None) -> list[ClientCopy] | None:
+    """Convert the entries that a client knows."""
+    if copies is None:
+        return None
+    return [ClientCopy(copy.id, copy.source_hash, copy.governance_hash) for copy in copies]
+
+
+def check_time(moment: str | None) -> str | None:
+    """Validate an optional ISO 8601 time."""
+    if moment is not None and parse_time(moment) is None:
+        raise ValueError("must be an ISO 8601 time such as 2025-09-01T12:00:00Z")
+    return moment
+
+
+def show_rejection(rejection: Rejection) -> dict[str, str]:
+    """Spell a rejected file."""
+    return {"file": rejection.file, "reason": rejection.reason, "detail": rejection.detail}
+
+
+def show_problem(problem: StoredProblem) -> dict[str, str]:
+    """Spell a problem of a stored field."""
+    return asdict(problem)
+
+
+def inline(
+    service: InstructionsService,
+    handle: Handle,
+    *,
+    searches: Callable[[Json], bool] | None = None,
+) -> Handler:
+    """Run a handler on the event loop: bounded work in memory.
+
+    Only the first calls wait, in a thread, for the catalogue or the search index.
+    """
+
+    def handler(ctx: Context, args: Json) -> Json:
+        if service.loaded and (searches is None or service.searchable or not searches(args)):
+            return handle(ctx, args)
+        return prepare_and_handle(ctx, args)
+
+    async def prepare_and_handle(ctx: Context, args: Json) -> Output:
+        needs_index = searches is not None and searches(args)
+        await asyncio.to_thread(service.prepare_search if needs_index else service.load)
+        return handle(ctx, args)
+
+    return handler
+
+
+def threaded(service: InstructionsService, handle: Handle) -> Handler:
+    """Run a handler in a thread: it waits for the disk or scans the whole catalogue."""
+
+    def work(ctx: Context, args: Json) -> Output:
+        service.load()
+        return handle(ctx, args)
+
+    async def handler(ctx: Context, args: Json) -> Output:
+        return await asyncio.get_running_loop().run_in_executor(service.executor, work, ctx, args)
+
+    return handler

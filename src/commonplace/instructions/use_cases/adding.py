@@ -1,0 +1,227 @@
+"""Add or overwrite one instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.codec import prepare_change
+from commonplace.instructions.engine.entry.checks import EntryRefused, check_id
+from commonplace.instructions.engine.entry.compose import compose, warnings_of
+from commonplace.instructions.engine.normalise import NotAnInstruction, ReadingRules
+from commonplace.instructions.fields import WARN_BODY_CHARS, stored_form
+from commonplace.instructions.model import Author, Instruction, InstructionChange
+from commonplace.instructions.results import WriteResult
+from commonplace.instructions.store.protocol import CatalogueStore
+from commonplace.instructions.use_cases.committing import check_expected_hash, commit_each
+from commonplace.instructions.use_cases.group_commit import PendingWrite
+from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json, JsonObject
+
+FOLLOWS_BODY = frozenset(  # fields that a change of the body changes too
+    {"body", "version", "changeLog", "semanticSummary", "updatedAt", "sourceHash", "schemaVersion"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AddRequest:
+    """An entry with a valid id, and how to add it."""
+
+    id: str
+    entry: Mapping[str, Json]
+    overwrite: bool
+    lax: bool
+    expected_hash: str | None
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedAdd:
+    pending: PendingAdd
+    change: InstructionChange
+    existed: bool
+    warnings: tuple[str, ...]
+
+
+PendingAdd = PendingWrite[AddRequest, WriteResult]
+
+
+def make_request(
+    entry: object, *, overwrite: bool, lax: bool, expected_hash: str | None, author: Author
+) -> AddRequest:
+    """Check the shape and id of an entry. Raises EntryRefused."""
+    if not isinstance(entry, Mapping):
+        hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
+        raise EntryRefused("missing entry", hint, structural=True)
+    lax = lax or entry.get("lax") is True
+    return AddRequest(check_id(entry), entry, overwrite, lax, expected_hash, author)
+
+
+def add_group(parts: CatalogueParts, group: Sequence[PendingAdd]) -> None:
+    """Write a group of entries with one wait for the disk."""
+    parts.store.open()
+    with parts.store.exclusive() as catalogue:
+        planned: dict[str, _PlannedAdd] = {}
+        for pending in group:
+            request = pending.request
+            if request.id in planned or (planned and request.expected_hash is not None):
+                _commit_planned(parts.store, planned)  # this request depends on the others
+            try:
+                plan = _plan(parts, pending, catalogue)
+            except (EntryRefused, CommonplaceError) as error:
+                pending.failure = error
+                continue
+            if plan is not None:
+                planned[request.id] = plan
+        _commit_planned(parts.store, planned)
+
+
+def _commit_planned(store: CatalogueStore, planned: dict[str, _PlannedAdd]) -> None:
+    failures: dict[str, Exception] = {}
+    for author in {plan.pending.request.author for plan in planned.values()}:
+        changes = [
+            plan.change for plan in planned.values() if plan.pending.request.author == author
+        ]
+        failures |= commit_each(store, changes, author)
+    for plan in planned.values():
+        plan.pending.failure = failures.get(plan.change.id)
+        if plan.pending.failure is None:
+            result = verify_write(
+                store, plan.change, created=not plan.existed, overwritten=plan.existed
+            )
+            warnings = (*plan.warnings, *result.warnings)
+            plan.pending.result = replace(result, warnings=warnings) if warnings else result
+    planned.clear()
+
+
+def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _PlannedAdd | None:
+    """Return the change; None if the entry exists and the request has its result."""
+    request, store, rules = pending.request, parts.store, parts.rules
+    store.refresh(request.id)
+    existing = catalogue.get(request.id)
+    check_expected_hash(request.expected_hash, existing, catalogue.hash, changes_body_only=True)
+    if existing is not None and not request.overwrite:
+        pending.result = verify_entry(store, existing, skipped=True)
+        return None
+    rejected = store.rejection_of(request.id) is not None
+    if existing is None:
+        _check_creation(parts, request, rejected=rejected)
+    document = compose(
+        request.entry,
+        existing,
+        lax=request.lax,
+        origin=parts.origin(request.author),
+        rules=rules,
+        keep_omitted=existing is not None,
+    )
+    existed = existing is not None or rejected
+    change = prepare_entry(document, "overwrite" if existed else "add", rules)
+    if existing is not None and request.expected_hash == existing.source_hash:
+        check_expected_hash(
+            request.expected_hash,
+            existing,
+            catalogue.hash,
+            changes_body_only=_changes_body_only(existing, change.after),
+        )
+    warnings = warnings_of(request.entry, existing, lax=request.lax, rules=rules)
+    return _PlannedAdd(pending, change, existed, tuple(warnings))
+
+
+def _check_creation(parts: CatalogueParts, request: AddRequest, *, rejected: bool) -> None:
+    """Refuse to create an entry that strict mode forbids or that would hide an unreadable file."""
+    if request.overwrite and parts.settings.strict_create and not rejected:
+        raise EntryRefused(
+            "strict_create",
+            f"{request.id} does not exist, and overwrite may not create it while "
+            f"MCP_INSTRUCTIONS_STRICT_CREATE=1.",
+        )
+    if rejected:
+        if not request.overwrite:
+            refuse_unreadable_file(parts.store, request.id)
+        if not request.entry.get("body"):
+            raise EntryRefused(
+                "hydration_mismatch", "The stored body cannot be read; send entry.body."
+            )
+
+
+def refuse_unreadable_file(store: CatalogueStore, id_: str) -> None:
+    """Refuse to replace a stored file that could not be read."""
+    rejection = store.rejection_of(id_)
+    if rejection is not None:
+        raise EntryRefused(
+            "existing_file_unreadable",
+            f"{id_}.json exists but cannot be read ({rejection.reason}); correct it or set "
+            f"overwrite.",
+        )
+
+
+def prepare_entry(document: JsonObject, action: str, rules: ReadingRules) -> InstructionChange:
+    """Return the change that stores a document. Raises EntryRefused."""
+    try:
+        return prepare_change(document, action, rules)
+    except NotAnInstruction as error:
+        raise EntryRefused("invalid_fields", error.detail or error.reason) from None
+
+
+def verify_write(
+    store: CatalogueStore,
+    change: InstructionChange,
+    *,
+    created: bool = False,
+    overwritten: bool = False,
+) -> WriteResult:
+    """Read a committed change back."""
+    assert change.after is not None
+    return verify_entry(
+        store, change.after, created=created, overwritten=overwritten, content=change.content
+    )
+
+
+def verify_entry(
+    store: CatalogueStore,
+    entry: Instruction,
+    *,
+    created: bool = False,
+    overwritten: bool = False,
+    skipped: bool = False,
+    content: bytes | None = None,
+) -> WriteResult:
+    """Compare an entry with the catalogue and the storage."""
+    with store.lock:
+        present = store.catalogue.get(entry.id)
+        issues: list[str] = []
+        if present is None or present.fingerprint != entry.fingerprint:
+            issues.append("not-in-catalog")
+        stored = store.read_bytes(entry.id)
+        if stored is None or (content is not None and stored != content):
+            issues.append("not-on-disk" if stored is None else "differs-on-disk")
+        catalogue_hash = store.catalogue.hash
+    warnings: tuple[str, ...] = ()
+    if (
+        len(entry.document.encoded) > WARN_BODY_CHARS
+        and len(body := entry.document["body"]) > WARN_BODY_CHARS
+    ):
+        warnings = (f"The body has {len(body)} characters; agents read shorter rules better.",)
+    return WriteResult(
+        entry,
+        catalogue_hash,
+        created=created and not issues,
+        overwritten=overwritten and not issues,
+        skipped=skipped,
+        verify_issues=tuple(issues),
+        warnings=warnings,
+    )
+
+
+def _changes_body_only(before: Instruction, after: Instruction | None) -> bool:
+    """Tell whether a write changes only the body and the fields that follow from it."""
+    if after is None:
+        return False
+    old, new = stored_form(before.document), stored_form(after.document)
+    return all(
+        old.get(name) == new.get(name)
+        for name in old.keys() | new.keys()
+        if name not in FOLLOWS_BODY
+    )

@@ -1,0 +1,1 @@
+"""Makes `catalogue_helpers` importable from the folders below."""
