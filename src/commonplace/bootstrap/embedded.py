@@ -40,14 +40,14 @@ def _request_stats(services: Services) -> RequestStats:
     """Summarize the calls of this process, for the health of the catalogue."""
     from commonplace.instructions.results import RequestStats
 
-    methods = services.server.snapshot(local_user())["methods"]
-    count = sum(method["count"] for method in methods)
+    methods = services.server.figures(local_user()).methods
+    count = sum(figures.count for figures in methods)
     if not count:
         return RequestStats()
     return RequestStats(
         count,
-        sum(method["avgMs"] * method["count"] for method in methods) / count,
-        sum(method["errors"] for method in methods) / count,
+        sum(figures.average_ms * figures.count for figures in methods) / count,
+        sum(figures.errors for figures in methods) / count,
     )
 
 

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
@@ -56,11 +55,11 @@ if TYPE_CHECKING:
     from commonplace.instructions.engine.graph import Graph, GraphOptions
     from commonplace.instructions.engine.groom import GroomMode
     from commonplace.instructions.engine.review import PromptReview
-    from commonplace.instructions.use_cases.adding import AddRequest
+    from commonplace.instructions.use_cases.adding import PendingAdd
     from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
-    from commonplace.instructions.use_cases.group_commit import GroupCommitQueue
     from commonplace.instructions.use_cases.importing import ImportOptions
     from commonplace.instructions.use_cases.removing import RemovalOptions
+    from commonplace.storage.group_commit import GroupCommitter
 
 THREADS = 24
 InspectionScope = Literal["catalog", "instruction", "governance", "usage"]
@@ -299,11 +298,10 @@ class InstructionsService:
     # Writing
 
     @lazy
-    def _adds(self) -> GroupCommitQueue[AddRequest, WriteResult]:
-        from commonplace.instructions.use_cases.adding import add_group
-        from commonplace.instructions.use_cases.group_commit import GroupCommitQueue
+    def _adds(self) -> GroupCommitter[PendingAdd]:
+        from commonplace.instructions.use_cases.adding import open_add_queue
 
-        return GroupCommitQueue(partial(add_group, self._parts))
+        return open_add_queue(self._parts)
 
     async def add(
         self,
@@ -316,14 +314,16 @@ class InstructionsService:
     ) -> WriteResult | EntryRefusal:
         """Add or overwrite an instruction; return once it is durable and read back."""
         from commonplace.instructions.engine.entry.checks import EntryRefused
-        from commonplace.instructions.use_cases.adding import make_request
+        from commonplace.instructions.use_cases.adding import PendingAdd, make_request
 
+        written: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
         author = Author.of(caller)
         try:
             request = make_request(
                 entry, overwrite=overwrite, lax=lax, expected_hash=expected_hash, author=author
             )
-            return await self._adds.put(request)
+            self._adds.submit(PendingAdd(future=written, request=request))
+            return await written
         except EntryRefused as refused:
             return EntryRefusal(refused.problem, await self._catalogue_hash())
 

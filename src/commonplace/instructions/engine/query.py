@@ -13,6 +13,7 @@ import orjson
 
 from commonplace.instructions.engine.catalogue import ORDERS, Catalogue, SortKey
 from commonplace.instructions.engine.times import parse_time
+from commonplace.kernel.paging import Page
 
 SortField = Literal["id", "createdAt", "updatedAt", "priority", "title"]
 ANY_OF = (  # filters that are also facets
@@ -62,15 +63,6 @@ class CatalogueOrder:
 
     field: SortField = "id"
     descending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CataloguePage:
-    """Ids of one page, and how to get the next one."""
-
-    ids: list[str]
-    total: int
-    next_cursor: str | None
 
 
 def candidates(
@@ -138,7 +130,7 @@ def page(
     limit: int,
     cursor: str | None,
     offset: int,
-) -> CataloguePage:
+) -> Page[str]:
     """Return one page. Equal keys are sorted by id, so pages never repeat or skip an entry."""
     total = len(catalogue) if allowed is None else len(allowed)
     after = _decode(cursor, sort) if cursor else None
@@ -153,9 +145,8 @@ def page(
             break
     more = len(chosen) > limit
     chosen = chosen[:limit]
-    return CataloguePage(
-        [id_ for _, id_ in chosen], total, _encode(chosen[-1], sort) if more and chosen else None
-    )
+    next_cursor = _encode(chosen[-1], sort) if more and chosen else None
+    return Page([id_ for _, id_ in chosen], more, total, next_cursor)
 
 
 def _walk(

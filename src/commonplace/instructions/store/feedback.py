@@ -16,6 +16,7 @@ from pathlib import Path
 import orjson
 
 from commonplace.instructions.engine.times import parse_time
+from commonplace.kernel.durability import sync_file
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.disk.private_files import make_private_folder, open_private
 from commonplace.storage.errors import damaged_document

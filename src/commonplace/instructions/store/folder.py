@@ -33,7 +33,7 @@ from commonplace.instructions.store.journal import LOCK_SECONDS, ROTATE_BYTES, J
 from commonplace.instructions.store.marker import CatalogueMarker
 from commonplace.instructions.store.protocol import Trace
 from commonplace.instructions.store.staging import FileStager, StagedFile
-from commonplace.kernel.gc_control import collector_off
+from commonplace.kernel.gc_control import gc_paused
 
 REMOVED = "-"
 OWNERS_FILE = "owners.json"  # a change can affect every instruction without an owner
@@ -176,7 +176,7 @@ class FolderStore:
             time.sleep(PARSE_PAUSE_SECONDS)
             if stop.is_set():
                 return
-        with collector_off(keep=True):  # the collector need not traverse them
+        with gc_paused(freeze=True):  # the collector need not traverse them
             return
 
     def current(self) -> Catalogue:

@@ -13,7 +13,7 @@ from commonplace.instructions.fields import is_valid_id, stored_form
 from commonplace.instructions.model import Author, RecordedChange
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.storage.disk.access import append_whole
+from commonplace.storage.disk.access import append_record
 from commonplace.storage.disk.private_files import make_private_folder
 
 KEEP_BYTES = 4 * 1024 * 1024  # per instruction; the older half is dropped beyond it
@@ -97,7 +97,7 @@ class ChangeHistory:
         if status is None or status.st_nlink == 0 or full:
             self.close()
             self._created_file = self._open(self._created_path)
-        append_whole(self._created_file, content)
+        append_record(self._created_file, content)
 
     def _open(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC

@@ -170,21 +170,17 @@ class Journal:
         """Take the lock; return whether the file still has its name, so that others use it too."""
         deadline = time.monotonic() + self._lock_seconds
         wait = 0.0005
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return os.fstat(descriptor).st_nlink > 0
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise CommonplaceError(
-                        CATALOGUE_BUSY,
-                        "Another process is writing to the instruction folder.",
-                        hint="Try again; `commonplace doctor` names the processes that use the "
-                        "folder.",
-                        retryable=True,
-                    ) from None
+        while not lock_descriptor(descriptor, wait=False):
+            if time.monotonic() > deadline:
+                raise CommonplaceError(
+                    CATALOGUE_BUSY,
+                    "Another process is writing to the instruction folder.",
+                    hint="Try again; `commonplace doctor` names the processes that use the folder.",
+                    retryable=True,
+                )
             time.sleep(wait)
             wait = min(wait * 2, 0.01)
+        return os.fstat(descriptor).st_nlink > 0
 
     def _open_lock(self) -> int:
         try:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from commonplace.instructions.errors import CATALOGUE_UNWRITABLE
 from commonplace.instructions.model import Stamp
 from commonplace.instructions.store.directory import InstructionDirectory
+from commonplace.kernel.durability import sync_file, sync_folder
 from commonplace.kernel.errors import CommonplaceError
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ class FileStager:
 
     def _sync(self, file: _OpenFile) -> Stamp:
         try:
-            os.fsync(file.descriptor)
+            sync_file(file.descriptor)
             return _stamp(file.descriptor)
         except OSError:
             # After a failed sync the content is undefined, and a second sync may falsely succeed.
@@ -138,11 +139,7 @@ class FileStager:
 
     def sync_folder(self) -> None:
         """Make renames and removals durable."""
-        descriptor = os.open(self._directory.root, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(self._directory.root)
 
     def remove_orphans(self) -> None:
         """Delete temporary files that a killed process left behind."""
@@ -183,7 +180,7 @@ def _write_new(path: str, content: bytes, *, sync: bool = False) -> int:
         while view:
             view = view[os.write(descriptor, view) :]
         if sync:
-            os.fsync(descriptor)
+            sync_file(descriptor)
     except BaseException:
         os.close(descriptor)
         with contextlib.suppress(OSError):

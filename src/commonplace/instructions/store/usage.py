@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 
 from commonplace.instructions.engine.usage import ReportedUse, add_use, summarise_uses
+from commonplace.kernel.durability import sync_file
 from commonplace.kernel.json_types import JsonObject
 from commonplace.storage.disk.private_files import make_private_folder, open_private
 from commonplace.storage.locks.file_lock import exclusive_lock

@@ -26,7 +26,7 @@ from commonplace.kernel.errors import (
     CommonplaceError,
 )
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
-from commonplace.storage.failures import explain
+from commonplace.storage.failures import explain_failure
 
 log = logging.getLogger("commonplace.instructions")
 
@@ -157,7 +157,7 @@ class ActionDispatcher:
         except CommonplaceError as error:
             return {"error": rpc_object(error)}
         except Exception as error:  # a defect in one operation must not hide the other results
-            explained = explain(error)
+            explained = explain_failure(error)
             if explained is not None:
                 return {"error": rpc_object(explained)}
             log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)
@@ -186,7 +186,7 @@ class ActionDispatcher:
         validated = self._validate(action, tool, arguments)
         self._check_permission(ctx, tool, validated)
         output = tool.handler(ctx, validated)
-        return unwrapped(await output if isawaitable(output) else output)
+        return unwrap(await output if isawaitable(output) else output)
 
     def _check_permission(self, ctx: Context, tool: Tool, arguments: Json) -> None:
         """Check scope and mutation switch, as the pipeline does for a single call."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.codec import prepare_change
@@ -15,11 +16,12 @@ from commonplace.instructions.model import Author, Instruction, InstructionChang
 from commonplace.instructions.results import WriteResult
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.committing import check_expected_hash, commit_each
-from commonplace.instructions.use_cases.group_commit import PendingWrite
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.storage.group_commit import GroupCommitter, PendingWrite, resolve_writes
 
+GROUP_SIZE = 32
 FOLLOWS_BODY = frozenset(  # fields that a change of the body changes too
     {"body", "version", "changeLog", "semanticSummary", "updatedAt", "sourceHash", "schemaVersion"}
 )
@@ -37,15 +39,19 @@ class AddRequest:
     author: Author
 
 
+@dataclass(slots=True, kw_only=True)
+class PendingAdd(PendingWrite):
+    """A request in the queue; its value becomes a `WriteResult`."""
+
+    request: AddRequest
+
+
 @dataclass(frozen=True, slots=True)
 class _PlannedAdd:
     pending: PendingAdd
     change: InstructionChange
     existed: bool
     warnings: tuple[str, ...]
-
-
-PendingAdd = PendingWrite[AddRequest, WriteResult]
 
 
 def make_request(
@@ -59,8 +65,24 @@ def make_request(
     return AddRequest(check_id(entry), entry, overwrite, lax, expected_hash, author)
 
 
-def add_group(parts: CatalogueParts, group: Sequence[PendingAdd]) -> None:
-    """Write a group of entries with one wait for the disk."""
+def open_add_queue(parts: CatalogueParts) -> GroupCommitter[PendingAdd]:
+    """Return the queue whose thread writes adds that arrive together with one wait for the disk."""
+    return GroupCommitter(
+        partial(_commit_group, parts), name="instructions-writer", max_group=GROUP_SIZE
+    )
+
+
+def _commit_group(parts: CatalogueParts, group: Sequence[PendingAdd]) -> None:
+    try:
+        _write_group(parts, group)
+    except Exception as error:  # every caller must learn of it, and the thread must go on
+        for pending in group:
+            if pending.value is None and pending.error is None:
+                pending.error = error
+    resolve_writes(group)
+
+
+def _write_group(parts: CatalogueParts, group: Sequence[PendingAdd]) -> None:
     parts.store.open()
     with parts.store.exclusive() as catalogue:
         planned: dict[str, _PlannedAdd] = {}
@@ -71,7 +93,7 @@ def add_group(parts: CatalogueParts, group: Sequence[PendingAdd]) -> None:
             try:
                 plan = _plan(parts, pending, catalogue)
             except (EntryRefused, CommonplaceError) as error:
-                pending.failure = error
+                pending.error = error
                 continue
             if plan is not None:
                 planned[request.id] = plan
@@ -86,13 +108,13 @@ def _commit_planned(store: CatalogueStore, planned: dict[str, _PlannedAdd]) -> N
         ]
         failures |= commit_each(store, changes, author)
     for plan in planned.values():
-        plan.pending.failure = failures.get(plan.change.id)
-        if plan.pending.failure is None:
+        plan.pending.error = failures.get(plan.change.id)
+        if plan.pending.error is None:
             result = verify_write(
                 store, plan.change, created=not plan.existed, overwritten=plan.existed
             )
             warnings = (*plan.warnings, *result.warnings)
-            plan.pending.result = replace(result, warnings=warnings) if warnings else result
+            plan.pending.value = replace(result, warnings=warnings) if warnings else result
     planned.clear()
 
 
@@ -103,7 +125,7 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
     existing = catalogue.get(request.id)
     check_expected_hash(request.expected_hash, existing, catalogue.hash, changes_body_only=True)
     if existing is not None and not request.overwrite:
-        pending.result = verify_entry(store, existing, skipped=True)
+        pending.value = verify_entry(store, existing, skipped=True)
         return None
     rejected = store.rejection_of(request.id) is not None
     if existing is None:

@@ -191,10 +191,10 @@ class CatalogueReader:
                     hint="Start again without a cursor.",
                     details={"field": "cursor"},
                 ) from None
-            items = self._show_ids(catalogue, found.ids, compact)
+            items = self._show_ids(catalogue, found.items, compact)
             catalogue_hash = catalogue.hash
         elapsed = round((time.perf_counter() - started) * 1000, 3)
-        return QueryResult(catalogue_hash, found.total, items, found.next_cursor, elapsed)
+        return QueryResult(catalogue_hash, found.total or 0, items, found.next_cursor, elapsed)
 
     def categories(self) -> Categories:
         """Count the instructions of each category."""

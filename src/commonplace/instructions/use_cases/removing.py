@@ -16,7 +16,7 @@ from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import disk_full
-from commonplace.storage.failures import means_full_disk
+from commonplace.storage.failures import is_disk_full
 
 CONFIRM_ABOVE = 10
 
@@ -54,7 +54,7 @@ def remove(
         all_ids = [*present, *dependents]
         failures = remove_each(store, all_ids, "remove", Author.of(caller))
         removed = [id_ for id_ in all_ids if id_ not in failures]
-        if failures and not removed and all(map(means_full_disk, failures.values())):
+        if failures and not removed and all(map(is_disk_full, failures.values())):
             raise disk_full()
         catalogue_hash = catalogue.hash
     with suppress(OSError):
