@@ -19,7 +19,7 @@ from commonplace.instructions.model import Rejection, Stamp, StorageStatus, Stor
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.access import require_writable
 from commonplace.storage.disk.private_files import make_private_folder
-from commonplace.storage.errors import replaced
+from commonplace.storage.errors import storage_replaced
 
 MARKER = ".catalog-version"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -58,7 +58,7 @@ class InstructionDirectory:
         """Create the folder before a write; raise if it disappeared since the last one."""
         if not os.access(self.root, os.F_OK):
             if self._was_present:
-                raise replaced("The instruction folder")
+                raise storage_replaced("The instruction folder")
             make_private_folder(self.path)
         self._was_present = True
 

@@ -19,7 +19,7 @@ from commonplace.instructions.engine.times import parse_time
 from commonplace.kernel.durability import sync_file
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.disk.private_files import make_private_folder, open_private
-from commonplace.storage.errors import damaged_document
+from commonplace.storage.errors import document_damaged
 from commonplace.storage.locks.file_lock import exclusive_lock
 
 KEEP = 1000
@@ -185,7 +185,7 @@ class FeedbackStore:
                     raw = None
                 listed = raw.get("entries") if isinstance(raw, dict) else None
                 if not isinstance(listed, list):  # the next write would replace all entries
-                    raise damaged_document(self._path.name)
+                    raise document_damaged(self._path.name)
                 self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
             return self._known[1]
 
