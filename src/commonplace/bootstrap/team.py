@@ -38,7 +38,7 @@ def open_postgres(settings: Settings) -> PostgresDatabase:
     database = PostgresDatabase(settings.storage.url, pool_size=settings.storage.pool_size)
     try:
         require_current(database, postgres_components())
-    except BaseException:
+    except BaseException:  # whatever the reason: its connections must not stay open
         database.close()
         raise
     return database

@@ -1,3 +1,1 @@
-"""What a tool is, which tools there are, and the one way a call runs: resolve, authorize, limit,
-validate, run, audit.
-"""
+"""Tools, the registry, the pipeline that every call runs through, and the error table."""

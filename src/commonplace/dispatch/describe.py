@@ -1,18 +1,17 @@
-"""A tool as `tools/list` and the console show it."""
+"""The description of a tool for tools/list and the console."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Tool
+from commonplace.kernel.json_types import JsonObject
 
 
-def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
-    """A tool as tools/list shows it."""
+def describe(tool: Tool, selection: Selection) -> JsonObject:
+    """Return a tool as tools/list shows it."""
     name = tool.aliases[0] if selection.renamed and tool.aliases else tool.name
-    described: dict[str, Any] = {
+    described: JsonObject = {
         "name": name,
         "title": tool.title,
         "description": tool.description,

@@ -1,4 +1,4 @@
-"""How often a key and a tenant may call: token buckets, in constant memory."""
+"""Rate limits of keys and tenants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Admission = Callable[[], Awaitable[None]]
 
 
 class RateLimiter:
-    """The pipeline's limiter. A call takes from its key's and its tenant's bucket, or from neither.
+    """Limits calls: each takes a token of its key and of its tenant, or of neither.
 
     With `shared` all processes take from the same buckets; while those cannot be reached, each
     process counts for itself.
@@ -34,8 +34,9 @@ class RateLimiter:
         self._tenants = TokenBuckets(settings.tenant_per_second, settings.tenant_burst, clock)
 
     def admit(self, auth: AuthContext) -> Admission | None:
-        """Raises where the caller is over its rate; returns what is still to be awaited, where
-        others count.
+        """Take tokens now, or return how to await them where all processes share the buckets.
+
+        Raises CALL_RATE_LIMITED.
         """
         key = auth.key_id or auth.tenant
         buckets = self._buckets(key, auth.tenant)

@@ -1,4 +1,4 @@
-"""Names of tools in texts, as a profile lists them."""
+"""Names of tools in texts of a profile."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from commonplace.kernel.errors import CommonplaceError
 
 
 class Naming:
-    """Rewrites what a server says so that it names only the tools of its profile, under the
-    names that it lists.
-    """
+    """Rewrites texts so that they name the tools of a profile as it lists them."""
 
     def __init__(self, registry: Registry, selection: Selection) -> None:
         self._selection = selection
@@ -22,7 +20,7 @@ class Naming:
         self._names: dict[bytes, bytes] = {}
 
     def write(self, text: bytes) -> bytes:
-        """Replace our names of tools by the listed ones; `oas_walk_*` becomes `walk_*`."""
+        """Replace names of tools by the listed ones; `oas_walk_*` becomes `walk_*`."""
         if not self._selection.renamed:
             return text
         pattern = self._compiled()
@@ -31,7 +29,7 @@ class Naming:
         )
 
     def suggest(self, error: CommonplaceError) -> CommonplaceError:
-        """An unknown tool's error with a hint that names a listed tool, or none."""
+        """Return the error of an unknown tool with a hint that names a listed tool."""
         if not self._selection.lists_only:
             return error
         near = difflib.get_close_matches(

@@ -1,17 +1,15 @@
-"""What is kept of each call: metrics of all, an audit record of changes and refusals, a log line
-when asked.
-"""
+"""Records of calls: metrics of all, audit records of changes and refusals, logs and traces."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.tool import Tool
 from commonplace.kernel.errors import CommonplaceError, Kind
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import CALLS
@@ -24,11 +22,11 @@ log = logging.getLogger(CALLS)
 
 REFUSALS = frozenset({Kind.PERMISSION, Kind.EXCLUDED, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED})
 UNKNOWN = "(unknown)"
-NOTHING: Mapping[str, Any] = {}
+NO_ARGUMENTS: Mapping[str, Json] = {}
 
 
 class CallRecorder:
-    """The pipeline's recorder. `audit` is None where the operator switched it off."""
+    """Records every call. `audit` is None where the operator switched it off."""
 
     def __init__(
         self,
@@ -63,16 +61,16 @@ class CallRecorder:
         code = error.code.name if error is not None else "REJECTED" if outcome.rejected else None
         self._metrics.record(_method(tool), call.auth.tenant, outcome.duration_seconds, code)
         refused = error is not None and error.code.kind in REFUSALS
-        kept: FinishedCall | None = None
+        record: FinishedCall | None = None
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
-                kept = self._finished(tool, call, outcome, code, refused)
+                record = self._finished(tool, call, outcome, code, refused)
                 self._append(
-                    self._audit, kept.as_record(), call.mutates and call.handled and not refused
+                    self._audit, record.as_record(), call.mutates and call.handled and not refused
                 )
             elif self._audit.reads.wanted:
-                kept = self._finished(tool, call, outcome, code, refused)
-                self._audit.reads.add(kept)
+                record = self._finished(tool, call, outcome, code, refused)
+                self._audit.reads.add(record)
         if outcome.duration_seconds > self._slow_seconds:
             log.warning(
                 "slow call: %s took %.0f ms (trace %s)",
@@ -81,9 +79,9 @@ class CallRecorder:
                 outcome.trace_id,
             )
         if self._logs_calls and (call.mutates or not self._mutations_only):
-            if kept is None and tool is not None:
-                kept = self._finished(tool, call, outcome, code, refused)
-            fields = kept.as_record() if kept is not None else {}
+            if record is None and tool is not None:
+                record = self._finished(tool, call, outcome, code, refused)
+            fields = record.as_record() if record is not None else {}
             log.info(
                 "%s %s in %.1f ms",
                 _method(tool),
@@ -94,7 +92,7 @@ class CallRecorder:
         if self._tracer.active:
             self._trace(tool, call, outcome, code)
 
-    def _append(self, audit: AuditLog, record: dict[str, Any], applied: bool) -> None:
+    def _append(self, audit: AuditLog, record: JsonObject, applied: bool) -> None:
         try:
             audit.append(record)
         except CommonplaceError as failed:
@@ -114,19 +112,15 @@ class CallRecorder:
     ) -> FinishedCall:
         auth = call.auth
         arguments = (
-            redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
+            redact(call.arguments, tool.redact, self._preview_bytes)
+            if call.arguments
+            else NO_ARGUMENTS
         )
         if call.mutates or refused:  # goes into the chain
             arguments = scrub_thoroughly(arguments)
-        ended = (
-            "ok"
-            if code is None
-            else "refused"
-            if refused
-            else "rejected"
-            if outcome.rejected
-            else "failed"
-        )
+        ended = "ok"
+        if code is not None:
+            ended = "refused" if refused else "rejected" if outcome.rejected else "failed"
         return FinishedCall(
             time.time(),
             tool.name,
@@ -155,7 +149,7 @@ class CallRecorder:
 
 
 def _method(tool: Tool | None) -> str:
-    """The name under which a tool is counted: its contract's, where it has one."""
+    """Return the name under which a tool is counted: its contract's, where it has one."""
     if tool is None:
         return UNKNOWN
     return tool.bare[0] if tool.bare else tool.name

@@ -1,4 +1,4 @@
-"""Which tools there are, under which names, and which of them a client is shown.
+"""The tools by their names, and the selection of them that a client is shown.
 
 Toolsets are loaded when first needed: a static table of names says which toolset owns a name, so
 that a call imports only its own domain and `initialize` imports none.
@@ -26,8 +26,8 @@ class Toolset:
 
     `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare
     JSON-RPC methods; `large` those that take documents as arguments, up to the server's limit of a
-    message. `takes_bytes`: long texts may come as UTF-8. `part` makes the few tools among which a
-    name is, without importing the others; empty where there is no such part.
+    message. `takes_bytes`: long texts may come as UTF-8. `part` makes a few tools, one of them of
+    the name, without importing the others; it returns none where that is not possible.
     """
 
     name: str
@@ -43,12 +43,14 @@ class Toolset:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one client is offered: flags of the command line, a profile, or the X-MCP-* headers.
+    """What a client is offered: by flags of the command line, a profile, or X-MCP-* headers.
 
-    Exclusion and read-only win.
+    Exclusion and read-only win. `admits` says what is listed, `permits` what may be called: the
+    tier and a profile only choose what is listed.
 
-    `admits` says what is listed, `permits` what may be called: the tier and a profile only choose
-    what is listed.
+    `renamed` lists tools under their first alias (contract names). `within` is what a request
+    narrows: nothing is admitted that it does not admit. `lists_only` is a profile: its toolsets
+    and tools choose what is listed, and refuse no call.
     """
 
     toolsets: frozenset[str] | None = None
@@ -56,17 +58,12 @@ class Selection:
     exclude: frozenset[str] = frozenset()
     read_only: bool = False
     all_tiers: bool = False
-    renamed: bool = (
-        False  # list tools under their first alias (contract names) where a profile says so
-    )
-    within: Selection | None = (
-        None  # what a request narrows: nothing is admitted that this one does not admit
-    )
-    lists_only: bool = (
-        False  # a profile: its toolsets and tools choose what is listed, and refuse no call
-    )
+    renamed: bool = False
+    within: Selection | None = None
+    lists_only: bool = False
 
     def admits(self, tool: Tool) -> bool:
+        """Whether a tool is listed."""
         if self.within is not None and not self.within.admits(tool):
             return False
         names = set(_names(tool))
@@ -79,11 +76,9 @@ class Selection:
         return tool.toolset in self.toolsets and (self.all_tiers or tool.tier is Tier.DEFAULT)
 
     def permits(self, tool: Tool, through: Tool | None = None) -> bool:
-        """Whether a call may run this tool.
+        """Whether a call may run a tool; whether it may write is checked elsewhere.
 
-        Whether it may write is judged by its arguments, elsewhere.
-
-        `through` is the tool that the caller named: a dispatcher in `tools` brings its actions,
+        `through` is the tool that the caller named: a dispatcher in `tools` includes its actions,
         unless they are excluded.
         """
         if self.within is not None and not self.within.permits(tool, through):
@@ -106,10 +101,7 @@ EVERYTHING_LISTED = Selection()
 
 
 class Registry:
-    """Names to tools.
-
-    A collision of names is a defect and raises when the registry is built or a toolset is loaded.
-    """
+    """Tools by name. A name of two tools raises when the registry is built or a toolset loaded."""
 
     def __init__(self, toolsets: Iterable[Toolset]) -> None:
         self._toolsets = {toolset.name: toolset for toolset in toolsets}
@@ -133,7 +125,7 @@ class Registry:
         return tuple(self._toolsets.values())
 
     def tool(self, name: str) -> Tool:
-        """The tool that answers to this name in tools/call."""
+        """Return the tool of this name in tools/call. Raises UNKNOWN_TOOL."""
         found = self._tools.get(name)
         if found is None:
             owner = self._owner.get(name)
@@ -146,8 +138,9 @@ class Registry:
         return found
 
     def _tool_of_part(self, owner: str, name: str) -> Tool | None:
-        """A tool of a toolset that is not loaded yet, where it can be had alone: the first call
-        of a process is often its only one.
+        """Return a tool of a toolset that is not loaded, where it can be made alone.
+
+        The first call of a process is often its only one.
         """
         if name not in self._parts and owner not in self._loaded:
             self._parts |= {
@@ -156,7 +149,7 @@ class Registry:
         return self._parts.get(name)
 
     def bare(self, method: str) -> Tool:
-        """The tool behind a bare JSON-RPC method."""
+        """Return the tool of a bare JSON-RPC method. Raises UNKNOWN_METHOD."""
         found = self._bare_tools.get(method)
         if found is None:
             owner = self._bare.get(method)
@@ -167,11 +160,11 @@ class Registry:
         return found
 
     def find(self, name: str) -> Tool | None:
-        """The tool of this name, or None."""
+        """Return the tool of this name, or None."""
         return self.tool(name) if name in self._owner else None
 
     def owner(self, name: str) -> Toolset | None:
-        """The toolset that a name belongs to, without loading it."""
+        """Return the toolset of a name without loading it."""
         owner = self._owner.get(name)
         return None if owner is None else self._toolsets[owner]
 
@@ -179,11 +172,11 @@ class Registry:
         return method in self._bare
 
     def all(self) -> tuple[Tool, ...]:
-        """Every tool of every toolset, in toolset order."""
+        """Return every tool of every toolset, in the order of toolsets."""
         return tuple(tool for name in self._toolsets for tool in self._load(name))
 
     def listed(self, selection: Selection = EVERYTHING_LISTED) -> tuple[Tool, ...]:
-        """What a client is shown. Only toolsets that can be in the selection are loaded."""
+        """Return what a client is shown; only toolsets that can be selected are loaded."""
         return tuple(
             tool
             for name in self._toolsets
@@ -200,9 +193,7 @@ class Registry:
         )
 
     def check(self, selection: Selection) -> None:
-        """Refuse a selection with a name that nothing has: it would list less than its author
-        thinks, or nothing.
-        """
+        """Refuse a selection with an unknown name. Raises INVALID_CONFIG."""
         if selection.within is not None:
             self.check(selection.within)
         for name in sorted(selection.toolsets or ()):

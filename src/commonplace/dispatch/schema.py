@@ -1,37 +1,37 @@
-"""JSON Schemas that strict clients accept: self-contained, plain, with an object at the root."""
+"""JSON Schemas that strict clients accept: self-contained, with an object at the root."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import TypeAdapter
+
+from commonplace.kernel.json_types import Json, JsonObject
 
 MAX_INLINE_DEPTH = 12
 
 
-def input_schema(model: type[Any]) -> dict[str, Any]:
+def input_schema(model: type) -> JsonObject:
+    """Return the schema of a tool's arguments."""
     return _plain(TypeAdapter(model).json_schema(mode="validation"))
 
 
-def output_schema(model: Any) -> dict[str, Any]:
-    """Outputs may grow fields, so they never forbid unknown ones."""
-    opened: dict[str, Any] = _open(_plain(TypeAdapter(model).json_schema(mode="serialization")))
+def output_schema(model: type | Json) -> JsonObject:
+    """Return the schema of an output; outputs may grow, so it allows unknown fields."""
+    opened: JsonObject = _open(_plain(TypeAdapter(model).json_schema(mode="serialization")))
     return opened
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+def _plain(schema: JsonObject) -> JsonObject:
     definitions = schema.pop("$defs", {})
-    plain: dict[str, Any] = _inline(schema, definitions, 0)
+    plain: JsonObject = _inline(schema, definitions, 0)
     plain.setdefault("type", "object")
     plain.setdefault("properties", {})
     return plain
 
 
-def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
-    """Replace references by what they name (many clients do not follow them), drop generated
-    titles and null branches.
-    """
+def _inline(node: Json, definitions: Mapping[str, Json], depth: int) -> Json:
+    """Inline references, which many clients do not follow; drop generated titles and nulls."""
     if isinstance(node, list):
         return [_inline(item, definitions, depth) for item in node]
     if not isinstance(node, dict):
@@ -54,10 +54,8 @@ def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
     }
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """An optional field reads as its type: clients generate better arguments than from `anyOf:
-    [x, null]`.
-    """
+def _without_null(node: JsonObject) -> JsonObject:
+    """Show an optional field as its type: clients handle it better than `anyOf: [x, null]`."""
     branches = node.get("anyOf")
     if not isinstance(branches, list) or node.get("default", 0) is not None:
         return node
@@ -71,7 +69,7 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
     return {**kept[0], **{k: v for k, v in node.items() if k not in ("anyOf", "default")}}
 
 
-def _open(node: Any) -> Any:
+def _open(node: Json) -> Json:
     if isinstance(node, list):
         return [_open(item) for item in node]
     if not isinstance(node, dict):

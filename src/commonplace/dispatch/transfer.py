@@ -1,9 +1,7 @@
-"""Store a text that is larger than one request may carry: in parts under a name of its own, then
-moved into place in one step.
+"""Storing a text that is larger than one request: in parts, then moved into place in one step.
 
-A transfer that fails leaves what was there before. `write_in_parts` makes no calls itself: it
-yields them, and `run` or `run_async` make them, so that every client of ours (command line,
-console, import) does the same.
+A transfer that fails leaves the file as it was. `write_in_parts` yields the calls, and `run` or
+`run_async` makes them, so that the command line, the console and the import do the same.
 """
 
 from __future__ import annotations
@@ -11,34 +9,36 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+from commonplace.kernel.json_types import Json, JsonObject
 
 MAX_PATH_CHARACTERS = 512
 
 
 class Reply(Protocol):
-    """What a call of a tool gave: its output, or its error as a dictionary."""
+    """The reply to a call of a tool: its output, or its error as a dictionary."""
 
     @property
-    def output(self) -> Any: ...
+    def output(self) -> Json: ...
 
     @property
-    def error(self) -> Mapping[str, Any] | None: ...
+    def error(self) -> Mapping[str, Json] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A reply of our own."""
+class TransferReply:
+    """The reply that stands for a whole transfer."""
 
-    output: Any
-    error: Mapping[str, Any] | None = None
-
-
-Request = tuple[str, dict[str, Any]]
-Steps = Generator[Request, Reply, Reply]
+    output: Json
+    error: Mapping[str, Json] | None = None
 
 
-def run(steps: Steps, call: Callable[[str, dict[str, Any]], Reply]) -> Reply:
+ToolRequest = tuple[str, JsonObject]
+Steps = Generator[ToolRequest, Reply, Reply]
+
+
+def run(steps: Steps, call: Callable[[str, JsonObject], Reply]) -> Reply:
     """Make the calls of a transfer; return the reply that stands for all of them."""
     try:
         request = next(steps)
@@ -49,8 +49,8 @@ def run(steps: Steps, call: Callable[[str, dict[str, Any]], Reply]) -> Reply:
         return reply
 
 
-async def run_async(steps: Steps, call: Callable[[str, dict[str, Any]], Awaitable[Reply]]) -> Reply:
-    """The same for a client with an event loop."""
+async def run_async(steps: Steps, call: Callable[[str, JsonObject], Awaitable[Reply]]) -> Reply:
+    """Do the same for a client with an event loop."""
     try:
         request = next(steps)
         while True:
@@ -60,9 +60,10 @@ async def run_async(steps: Steps, call: Callable[[str, dict[str, Any]], Awaitabl
         return reply
 
 
-def write_in_parts(arguments: Mapping[str, Any]) -> Steps:
-    """Call file_write with these arguments (mode TRUNCATE or APPEND); where the text is too long
-    for one request, store it in parts.
+def write_in_parts(arguments: Mapping[str, Json]) -> Steps:
+    """Call file_write with these arguments; store a text in parts that is too long for one call.
+
+    For the modes TRUNCATE and APPEND.
     """
     whole = yield "file_write", dict(arguments)
     limit = _request_limit(whole)
@@ -91,13 +92,13 @@ def write_in_parts(arguments: Mapping[str, Any]) -> Steps:
         if source:
             yield "file_write", {**place, "content": "", "mode": "APPEND", "source_path": source}
         written = len(str(arguments["content"]).encode("utf-8", "surrogatepass"))
-        return Stored({**stored.output, "bytes_written": written})
+        return TransferReply({**stored.output, "bytes_written": written})
     return stored
 
 
-def _store_parts(temporary: dict[str, Any], content: str, limit: int) -> Steps:
+def _store_parts(temporary: JsonObject, content: str, limit: int) -> Steps:
     """Write the parts one after the other, each only onto the one before it."""
-    reply: Reply = Stored({})
+    reply: Reply = TransferReply({})
     expected = ""
     for part in parts_of(content, limit):
         reply = yield (
@@ -132,12 +133,12 @@ def parts_of(content: str, limit: int) -> Iterator[str]:
 
 
 def _request_limit(reply: Reply) -> int | None:
-    """The bytes one request may carry, where it was this limit that refused the call."""
+    """Return the size of a request, where this limit refused the call."""
     details = (reply.error or {}).get("details") or {}
     return int(details["limit_bytes"]) if details.get("in_parts") else None
 
 
 def temporary_path(path: str) -> str:
-    """A name beside the target that nobody else uses."""
+    """Return a unique name beside the target."""
     suffix = f".part-{secrets.token_hex(6)}"
     return path[: MAX_PATH_CHARACTERS - len(suffix)].rstrip("/") + suffix

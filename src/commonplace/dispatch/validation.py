@@ -1,18 +1,18 @@
-"""Arguments into a tool's input type; what is wrong with them in words that a caller can act on."""
+"""Validation of arguments, with errors that a caller can act on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from commonplace.dispatch.tool import Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError
+from commonplace.kernel.json_types import Json
 
-SHOWN = 20
+MAX_PROBLEMS = 20
 _WORDS = {  # pydantic's kind of error -> ours, where its own words are those of Python
     "missing": "is missing",
     "string_type": "must be a string",
@@ -38,9 +38,10 @@ _OPENINGS = {
 }
 
 
-def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """Arguments as the tool's input type, or the code that the tool declares for the first bad
-    field.
+def validate(tool: Tool, arguments: Mapping[str, Json]) -> BaseModel:
+    """Return the arguments as the tool's input type.
+
+    Raises the code that the tool declares for the first bad field, else INVALID_ARGUMENT.
     """
     try:
         return tool.input.model_validate(arguments)
@@ -48,8 +49,11 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         problems = invalid.errors(include_url=False, include_input=False, include_context=False)
     known = sorted(field.alias or name for name, field in tool.input.model_fields.items())
     fields = [
-        {"field": ".".join(str(part) for part in problem["loc"]), "problem": _said(problem, known)}
-        for problem in problems[:SHOWN]
+        {
+            "field": ".".join(str(part) for part in problem["loc"]),
+            "problem": _explain(problem, known),
+        }
+        for problem in problems[:MAX_PROBLEMS]
     ]
     name = str(problems[0]["loc"][0]) if problems[0]["loc"] else ""
     code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
@@ -62,7 +66,7 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     )
 
 
-def _said(problem: ErrorDetails, known: Iterable[str]) -> str:
+def _explain(problem: ErrorDetails, known: Iterable[str]) -> str:
     kind = problem["type"]
     if kind == "extra_forbidden":
         near = (
@@ -70,13 +74,9 @@ def _said(problem: ErrorDetails, known: Iterable[str]) -> str:
             if len(problem["loc"]) == 1
             else []
         )
-        return (
-            f"is no argument; did you mean {near[0]}?"
-            if near
-            else "is no argument"
-            if len(problem["loc"]) == 1
-            else "is not known here"
-        )
+        if near:
+            return f"is not an argument; did you mean {near[0]}?"
+        return "is not an argument" if len(problem["loc"]) == 1 else "is not known here"
     text = _WORDS.get(kind) or problem["msg"]
     for opening, ours in _OPENINGS.items():
         if text.startswith(opening):

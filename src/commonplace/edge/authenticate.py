@@ -197,14 +197,15 @@ def passthrough(token: str) -> AuthContext:
 
 
 def derive_user_identity(token: str) -> str:
-    """Return a name for logs and audit labels (contract 003, section 3); two tokens may share it."""
+    """Return a name for logs and audit labels (contract 003, section 3), not unique."""
     return f"user-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 
 def challenge(error: CommonplaceError) -> str:
     """Return the WWW-Authenticate header of a 401.
 
-    It has the metadata address where an authorization server is configured. Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1).
+    It has the metadata address where an authorization server is configured. Omit the `error`
+    attribute when no credentials were sent (RFC 6750, section 3.1).
     """
     attributes = {"realm": "commonplace"}
     if "oauth_error" in error.details:

@@ -1,6 +1,4 @@
-"""What /readyz tells: every part that a change needs, asked together, with a bound on the time
-and on how often.
-"""
+"""Readiness: whether every part that a change needs can be used."""
 
 from __future__ import annotations
 
@@ -8,26 +6,26 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from commonplace.kernel.errors import INTERNAL, CommonplaceError
+from commonplace.kernel.json_types import Json
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
 from commonplace.storage.failures import explain_failure
 
 PROBE_SECONDS = 2.0
-KEPT_SECONDS = 0.25  # the report answers all who ask within this time: probing writes to the disk
+KEPT_SECONDS = 0.25  # a report serves all who ask in this time, as probing writes to the disk
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A part by name, and how to ask whether it can be used: `ask` raises where it cannot."""
+    """A part by name; `ask` raises where it cannot be used."""
 
     name: str
     ask: Callable[[], Awaitable[None]]
 
 
 class Readiness:
-    """Runs all probes."""
+    """Runs all probes together, with a bound on their time."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
         self._probes = tuple(probes)
@@ -35,14 +33,11 @@ class Readiness:
         self._asked_at = float("-inf")
         self._results: dict[str, CommonplaceError | None] = {}
 
-    async def report(self, details: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the report of a server that is ready; raise the first probe's error otherwise.
-
-        `details` are in both.
-        """
+    async def report(self, details: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return the report, or raise the first probe's error; both carry `details`."""
         async with self._lock:
             if time.monotonic() - self._asked_at > KEPT_SECONDS:
-                outcomes = await asyncio.gather(*(_asked(probe) for probe in self._probes))
+                outcomes = await asyncio.gather(*(_ask(probe) for probe in self._probes))
                 self._results = dict(
                     zip((probe.name for probe in self._probes), outcomes, strict=True)
                 )
@@ -60,7 +55,7 @@ class Readiness:
         )
 
 
-async def _asked(probe: Probe) -> CommonplaceError | None:
+async def _ask(probe: Probe) -> CommonplaceError | None:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             await probe.ask()
@@ -69,7 +64,7 @@ async def _asked(probe: Probe) -> CommonplaceError | None:
         return CommonplaceError(
             STORAGE_UNAVAILABLE, message, hint="Retry in a moment.", retryable=True
         )
-    except Exception as error:  # whatever a probe meets means that its part cannot be used
+    except Exception as error:  # whatever it is, the part cannot be used
         return explain_failure(error) or CommonplaceError(
             INTERNAL, f"The check of the {probe.name} failed ({type(error).__name__})."
         )

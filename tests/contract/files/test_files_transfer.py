@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from files_box import Box, MakeBox
 
-from commonplace.dispatch.transfer import Reply, Stored, parts_of, run, write_in_parts
+from commonplace.dispatch.transfer import Reply, TransferReply, parts_of, run, write_in_parts
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 
@@ -34,11 +34,11 @@ class Client:
             and self.calls.count("file_write") > self.refuse_after
             and tool == "file_write"
         ):
-            return Stored(None, {"code": "STORAGE_UNAVAILABLE", "message": "away"})
+            return TransferReply(None, {"code": "STORAGE_UNAVAILABLE", "message": "away"})
         try:
-            return Stored(self.box.call(tool, **arguments))
+            return TransferReply(self.box.call(tool, **arguments))
         except CommonplaceError as error:
-            return Stored(None, error.as_dict())
+            return TransferReply(None, error.as_dict())
 
     def write(self, content: str, mode: str = "TRUNCATE", **more: Any) -> Reply:
         return run(

@@ -67,8 +67,8 @@ TOOL = Tool(
         ({"query": "a", "inner": {"deap": 1}}, "inner.deap: is not known here"),
         ({"query": "a", "exact": "perhaps"}, "exact: must be true or false"),
         ({"query": "a", "share": []}, "share: must be a number"),
-        ({"query": "a", "limt": 3}, "limt: is no argument; did you mean limit?"),
-        ({"query": "a", "zebra": 3}, "zebra: is no argument"),
+        ({"query": "a", "limt": 3}, "limt: is not an argument; did you mean limit?"),
+        ({"query": "a", "zebra": 3}, "zebra: is not an argument"),
     ],
 )
 def test_a_bad_argument_is_named_in_words_of_json(arguments: dict[str, Any], message: str) -> None:

@@ -47,16 +47,16 @@ def _bytes_of(source: Path | None, most: int) -> bytes:
 
 def _write(arguments: JsonObject) -> JsonObject:
     """Store a text, in parts if it is above the payload limit."""
-    from commonplace.dispatch.transfer import Reply, Stored, run, write_in_parts
+    from commonplace.dispatch.transfer import Reply, TransferReply, run, write_in_parts
 
     errors: list[CommonplaceError] = []
 
     def call(tool: str, given: JsonObject) -> Reply:
         try:
-            return Stored(session().call(tool, given))
+            return TransferReply(session().call(tool, given))
         except CommonplaceError as error:
             errors.append(error)
-            return Stored(None, error.as_dict())
+            return TransferReply(None, error.as_dict())
 
     reply = run(write_in_parts(arguments), call)
     if reply.error is not None:
