@@ -131,20 +131,20 @@ def _object(text: str | None) -> JsonObject:
 
 
 def _pairs(pairs: list[str]) -> JsonObject:
-    made: JsonObject = {}
+    arguments: JsonObject = {}
     for pair in pairs:
         name, found, value = pair.partition("=")
         if pair.startswith("{"):
-            made |= _object(pair)
+            arguments |= _object(pair)
         elif found:
-            made[name] = _value(value)
+            arguments[name] = _value(value)
         else:
             raise CommonplaceError(
                 INVALID_ARGUMENT,
                 f"{pair!r} is not name=value.",
                 hint="Or give all arguments as one JSON object.",
             )
-    return made
+    return arguments
 
 
 def _value(text: str) -> Any:

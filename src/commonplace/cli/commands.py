@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
     _prepare_completion()
     if printing := sys.modules.get("commonplace.cli.printing"):
-        printing.fit()  # stdout may have changed since the previous run in this process
+        printing.fit_width()  # stdout may have changed since the previous run in this process
     try:
         try:
             code = _exit_code(arguments)

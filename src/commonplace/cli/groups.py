@@ -160,8 +160,8 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
     shell.registered_commands = []
     shell.info = copy.copy(group.info)
     shell.info.cls = CommandGroup
-    made = get_group(shell)
-    made.name = name
+    click_group = get_group(shell)
+    click_group.name = name
 
     def command(info: Any) -> ClickCommand:
         return get_command_from_info(
@@ -174,8 +174,8 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
         )
         for info in group.registered_commands
     }
-    made.commands = LazyCommands(makers)  # type: ignore[assignment]  # nothing is added to it
-    return made
+    click_group.commands = LazyCommands(makers)  # type: ignore[assignment]  # nothing is added to it
+    return click_group
 
 
 def load(listed: Listed) -> ClickCommand:

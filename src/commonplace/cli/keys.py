@@ -40,7 +40,7 @@ def add(
         given["id"] = record.id
         return record, token
 
-    _show_token(*session().recorded("keys_add", given, make), as_json)
+    _show_token(*session().record_change("keys_add", given, make), as_json)
 
 
 @app.command("list")
@@ -70,7 +70,7 @@ def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
     Example:
       commonplace keys revoke v5phswss
     """
-    record = session().recorded("keys_revoke", {"id": key_id}, lambda: _store().revoke(key_id))
+    record = session().record_change("keys_revoke", {"id": key_id}, lambda: _store().revoke(key_id))
     if as_json:
         print_json(_public(record))
     else:
@@ -85,7 +85,8 @@ def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
       commonplace keys rotate v5phswss
     """
     _show_token(
-        *session().recorded("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)), as_json
+        *session().record_change("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)),
+        as_json,
     )
 
 

@@ -101,8 +101,11 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
             standings = database.read_now(
                 lambda connection: postgres_schema.read_versions(connection, components)
             )
-            yield from (SchemaStep(each.component, each.found, each.needed) for each in standings)
-            ready = all(each.found == each.needed for each in standings)
+            yield from (
+                SchemaStep(standing.component, standing.found, standing.needed)
+                for standing in standings
+            )
+            ready = all(standing.found == standing.needed for standing in standings)
             yield SchemaStep(
                 VECTOR_LENGTH, database.read_now(vector_length) if ready else 0, dimensions
             )
@@ -110,8 +113,8 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
                 "lexical mode", database.read_now(lexical_mode) if ready else "bm25", search.lexical
             )
             return
-        for each in postgres_schema.migrate(database, components):
-            yield SchemaStep(each.component, each.found, each.needed)
+        for standing in postgres_schema.migrate(database, components):
+            yield SchemaStep(standing.component, standing.found, standing.needed)
         before, queued = fit_length(database, dimensions)
         yield SchemaStep(VECTOR_LENGTH, before, dimensions, queued)
         mode, indexed = fit_mode(database, search.lexical)

@@ -104,7 +104,7 @@ def _install(
     force: bool,
     quiet: bool,
 ) -> ModelDescription:
-    with _progress(quiet) as progress, _reported():
+    with _progress(quiet) as progress, _model_errors():
         if folder is not None:
             return embed_models.install_folder(_folder(), folder, name, int8, force, progress)
         if hub is not None:
@@ -115,7 +115,7 @@ def _install(
 @app.command("list")
 def list_models(as_json: JsonFlag = False) -> None:
     """Show the installed models."""
-    with _reported():
+    with _model_errors():
         models = embed_models.installed(_folder())
     if as_json:
         print_json({"models": [asdict(model) for model in models]})
@@ -140,7 +140,7 @@ def check(
 
     Exit code 1 if a check fails.
     """
-    with _reported():
+    with _model_errors():
         found = embed_models.check(_folder(), name)
     if as_json:
         print_json(asdict(found))
@@ -167,7 +167,7 @@ def remove(
     Example:
       commonplace models remove all-MiniLM-L6-v2
     """
-    with _reported():
+    with _model_errors():
         removed = embed_models.remove(_folder(), name)
     if as_json:
         print_json({"name": name, "removed": removed})
@@ -183,7 +183,7 @@ def _size(model: ModelDescription) -> str:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _model_errors() -> Iterator[None]:
     try:
         yield
     except ModelInstallError as error:

@@ -120,12 +120,13 @@ COMMANDS = (
 def print_overview() -> None:
     """Print the help of the program, fitted to the width of the terminal."""
     width = _width()
-    blocks = ["Usage: commonplace [OPTIONS] COMMAND [ARGS]...", "\n".join(_wrapped(HELP, width))]
+    blocks = ["Usage: commonplace [OPTIONS] COMMAND [ARGS]...", "\n".join(_wrap(HELP, width))]
     blocks.append("Options:\n" + _columns(OPTIONS, width))
     blocks.append(
-        "Commands:\n" + _columns(tuple((each.name, each.summary) for each in COMMANDS), width)
+        "Commands:\n"
+        + _columns(tuple((command.name, command.summary) for command in COMMANDS), width)
     )
-    blocks.append("\n".join(_wrapped(EPILOG, width)))
+    blocks.append("\n".join(_wrap(EPILOG, width)))
     sys.stdout.write("\n\n".join(blocks) + "\n")
 
 
@@ -143,13 +144,13 @@ def _columns(rows: tuple[tuple[str, str], ...], width: int) -> str:
     first = max(len(name) for name, _ in rows)
     lines = []
     for name, text in rows:
-        head, *rest = _wrapped(text, max(20, width - first - 4))
+        head, *rest = _wrap(text, max(20, width - first - 4))
         lines.append(f"  {name:<{first}}  {head}")
         lines += [" " * (first + 4) + line for line in rest]
     return "\n".join(lines)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     """Wrap text to lines of at most `width` characters.
 
     `textwrap` is not used because importing it takes longer than all of this.

@@ -59,7 +59,7 @@ out = _console(stderr=False)
 err = _console(stderr=True)
 
 
-def fit() -> None:
+def fit_width() -> None:
     """Do not cut or wrap lines for a pipe or a file, unless COLUMNS gives a width."""
     if "COLUMNS" not in os.environ:
         for console in (out, err):
@@ -67,7 +67,7 @@ def fit() -> None:
                 console.width = UNBOUNDED
 
 
-fit()
+fit_width()
 
 
 def print_json(value: Any) -> None:
@@ -128,10 +128,10 @@ class TextTable:
         ]
         room = options.max_width - GAP * (len(widths) - 1)
         if sum(widths) <= room and not any("\n" in cell.plain for row in every for cell in row):
-            yield from (_joined(row, widths) for row in every)
+            yield from (_join_cells(row, widths) for row in every)
             return
         made = Table(box=None, pad_edge=False)
-        for column, width in zip(self.columns, _fitted(widths, room), strict=True):
+        for column, width in zip(self.columns, _fit_widths(widths, room), strict=True):
             made.add_column(
                 column,
                 width=width,
@@ -143,7 +143,7 @@ class TextTable:
         yield made
 
 
-def _joined(row: list[Text], widths: list[int]) -> Text:
+def _join_cells(row: list[Text], widths: list[int]) -> Text:
     """Join the cells of a row to a line without trailing blanks."""
     line = Text()
     for cell, width in zip(row, widths, strict=True):
@@ -152,7 +152,7 @@ def _joined(row: list[Text], widths: list[int]) -> Text:
     return line
 
 
-def _fitted(widths: list[int], room: int) -> list[int]:
+def _fit_widths(widths: list[int], room: int) -> list[int]:
     """Shrink column widths: the first to at most two thirds, then the widest of the others."""
     first, *others = widths
     first = max(1, min(first, room * 2 // 3 if others else room))

@@ -57,9 +57,9 @@ def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]
         if not checks.path.exists() or not (everything or find_damage(checks)):
             continue
         memory = checks.path.name == MEMORY
-        made = rebuild_file(checks) if memory else rebuild_file(checks, queue_everything)
+        rebuilt = rebuild_file(checks) if memory else rebuild_file(checks, queue_everything)
         if memory:
             run(service().reindex())
         record_finding(settings.data, checks, find_damage(checks))
-        done.append({"file": made.file, "rows": made.rows, "kept": str(made.kept)})
+        done.append({"file": rebuilt.file, "rows": rebuilt.rows, "kept": str(rebuilt.kept)})
     return done

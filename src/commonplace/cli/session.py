@@ -47,9 +47,9 @@ class CommandSession:
         if self._app is None:
             from commonplace.bootstrap.app import build
 
-            settings = _for_a_terminal(self.config().settings)
+            settings = _for_terminal(self.config().settings)
             if self.beside_server():
-                settings = _leaving_the_index(settings)
+                settings = _without_indexing(settings)
             self._app = self._closing.enter_context(build(settings, local_user_writes=True))
         return self._app
 
@@ -95,10 +95,10 @@ class CommandSession:
         class Given(Arguments):
             model_config = ConfigDict(extra="allow")
 
-        made: list[T] = []
+        results: list[T] = []
 
         async def handler(context: Context, given: Given) -> JsonObject:
-            made.append(await work())
+            results.append(await work())
             return {}
 
         tool = Tool(
@@ -118,9 +118,9 @@ class CommandSession:
         outcome = asyncio.run(self.app().pipeline.run(call))
         if outcome.error is not None:
             raise outcome.error
-        return made[0]
+        return results[0]
 
-    def recorded(self, name: str, arguments: Mapping[str, Any], work: Callable[[], T]) -> T:
+    def record_change(self, name: str, arguments: Mapping[str, Any], work: Callable[[], T]) -> T:
         """Run a change of keys or tenants, with an audit record.
 
         No switch forbids it, but it fails if the audit trail cannot be written.
@@ -164,7 +164,7 @@ class CommandSession:
         self._app = None
 
 
-def _for_a_terminal(settings: Settings) -> Settings:
+def _for_terminal(settings: Settings) -> Settings:
     """Adapt the settings to a person: whole documents, no watcher, no log of slow calls."""
     openapi = settings.mcp.openapi.replace(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
     # A command ends too soon to need the watcher.
@@ -175,7 +175,7 @@ def _for_a_terminal(settings: Settings) -> Settings:
     )
 
 
-def _leaving_the_index(settings: Settings) -> Settings:
+def _without_indexing(settings: Settings) -> Settings:
     """Leave index jobs on PostgreSQL to the servers; on SQLite one process leads anyway."""
     from commonplace.bootstrap.team import on_postgres
 

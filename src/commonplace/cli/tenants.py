@@ -74,7 +74,7 @@ def move(
         return moved
 
     with claim_data_folder(run.config().settings.data):
-        moved = run.recorded("tenants_move", {"from": source, "to": target}, move_all)
+        moved = run.record_change("tenants_move", {"from": source, "to": target}, move_all)
     if as_json:
         print_json({"from": source, "to": target, "moved": moved})
     else:

@@ -10,10 +10,11 @@ from commonplace.cli.program import NAME, typed_name
 PHRASES = (
     ("the hash is in file_stat and file_read", "commonplace files get --json shows the hash"),
     ("memory_delete with restore=true", "commonplace memory rm --restore"),
+    ("memory_delete and restore=true", "commonplace memory rm --restore"),
     ("memory_update with status=active", "memory_update status=active"),
-    ("rekall_suggest_links and rekall_suggest_generalize list", "commonplace memory suggest lists"),
+    ("rekall_suggest_links or rekall_suggest_generalize", "commonplace memory suggest"),
     ("rekall_reject_suggestion", "commonplace memory suggest --reject"),
-    ("ask without resolve_refs", "leave out --resolve-refs"),
+    ("omit resolve_refs", "omit --resolve-refs"),
     ("use the oas_walk_* tools", "use commonplace oas walk"),
     ("the fix tool does it", "commonplace oas fix does it"),
     ("oas_convert and the target ", "commonplace oas convert FILE --target "),
@@ -48,14 +49,14 @@ TOOL = re.compile(
     r"_[a-z_]+\b"
 )
 _COMMAND = re.compile(
-    rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(each.name for each in COMMANDS)})\b)"
+    rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(command.name for command in COMMANDS)})\b)"
 )
 
 
 def in_commands(text: str) -> str:
     """Replace tool names by commands in a text that was written for agents."""
-    for phrase, said in PHRASES:
-        text = text.replace(phrase, said)
+    for phrase, command_phrase in PHRASES:
+        text = text.replace(phrase, command_phrase)
     return TOOL.sub(
         lambda found: (
             f"{NAME} {TOOLS[found[0]]}" if found[0] in TOOLS else f"{NAME} call {found[0]}"

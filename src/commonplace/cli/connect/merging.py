@@ -53,9 +53,9 @@ def merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) -> 
         if not isinstance(inputs, list):
             raise _unsafe(path, "`inputs` is not a list there")
         document["inputs"] = [
-            each
-            for each in inputs
-            if not (isinstance(each, dict) and each.get("id") == PROMPT["id"])
+            known
+            for known in inputs
+            if not (isinstance(known, dict) and known.get("id") == PROMPT["id"])
         ] + [PROMPT]
     return _replace(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
@@ -72,11 +72,11 @@ def merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
         re.MULTILINE,
     )
     kept = ours.sub("", text).rstrip("\n")
-    made = f"{kept}\n\n{to_toml(entry)}".lstrip("\n")
-    after = tomllib.loads(made)
+    merged = f"{kept}\n\n{to_toml(entry)}".lstrip("\n")
+    after = tomllib.loads(merged)
     if _others(after) != _others(before):
         raise _unsafe(path, "merging would change other settings")
-    return _replace(path, made)
+    return _replace(path, merged)
 
 
 def _others(document: JsonObject) -> JsonObject:

@@ -75,18 +75,18 @@ def translate(arguments: Sequence[str]) -> Translation | str:
     if any(word in ("-h", "-help", "--help") for word in rest):
         return usage_of(command)
     known = {name: flag for flag in COMMANDS[command] for name in flag.names}
-    made = Translation(command)
+    translation = Translation(command)
     words = iter(rest)
     for word in words:
         if word == "--":
-            made.sources += list(words)
+            translation.sources += list(words)
         elif not word.startswith("-") or word == "-":
-            made.sources.append(word)
+            translation.sources.append(word)
         else:
             name, equals, value = word.lstrip("-").partition("=")
             flag = known.get(name)
             if flag is None:
-                made.options.append(
+                translation.options.append(
                     word
                 )  # one of our options, or an error that our program reports
                 continue
@@ -99,8 +99,8 @@ def translate(arguments: Sequence[str]) -> Translation | str:
                         hint=f"oastools {command} --help",
                     )
             if flag.value or not equals or value.lower() not in ("false", "0", "f"):
-                _apply(made, flag, word.partition("=")[0], value)
-    return made
+                _apply(translation, flag, word.partition("=")[0], value)
+    return translation
 
 
 def _command(words: list[str]) -> tuple[str | None, list[str]]:
@@ -127,26 +127,26 @@ def _command(words: list[str]) -> tuple[str | None, list[str]]:
     )
 
 
-def _apply(made: Translation, flag: Flag, word: str, value: str) -> None:
+def _apply(translation: Translation, flag: Flag, word: str, value: str) -> None:
     if flag.refused and value not in flag.accepted:
         raise CommonplaceError(
             INVALID_ARGUMENT,
             f"{word}{f' {value}' if flag.value else ''} is not supported. {flag.refused}",
         )
     if flag.does == "where":
-        made.options += ["--where", f"{flag.to}={value if flag.value else 'true'}"]
+        translation.options += ["--where", f"{flag.to}={value if flag.value else 'true'}"]
     elif flag.does == "format":
         if value not in FORMATS:
             raise CommonplaceError(
                 INVALID_ARGUMENT, f"--format takes {', '.join(FORMATS)}, not {value[:40]!r}."
             )
-        made.form = value
+        translation.form = value
     elif flag.does in ("spec", "overlay"):
-        setattr(made, flag.does, value)
+        setattr(translation, flag.does, value)
     elif flag.does in ("quiet", "breaking", "client", "validate"):
-        setattr(made, flag.does, True)
+        setattr(translation, flag.does, True)
     elif flag.to:
-        made.options += [flag.to, value] if flag.value else [flag.to]
+        translation.options += [flag.to, value] if flag.value else [flag.to]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -155,9 +155,9 @@ def run(arguments: Sequence[str]) -> int:
     import io
     import sys
 
-    made = translate(arguments)
-    if isinstance(made, str):
-        sys.stdout.write(made)
+    translation = translate(arguments)
+    if isinstance(translation, str):
+        sys.stdout.write(translation)
         return 0
     from commonplace.cli.commands import run as run_command
     from commonplace.cli.printing import err, out
@@ -165,27 +165,27 @@ def run(arguments: Sequence[str]) -> int:
     def command(words: list[str]) -> int:
         return run_command(["oas", *words])
 
-    if made.validate and "-" not in made.sources:
-        code = command(["validate", *made.sources, "--no-warnings"])
+    if translation.validate and "-" not in translation.sources:
+        code = command(["validate", *translation.sources, "--no-warnings"])
         if code:
             return code
-    err.quiet = made.quiet
-    out.quiet = made.quiet and made.command in ("validate", "overlay validate")
+    err.quiet = translation.quiet
+    out.quiet = translation.quiet and translation.command in ("validate", "overlay validate")
     try:
-        document = made.command == "parse" and made.quiet
-        if not document and made.form != "yaml":
-            return command(made.arguments)
+        document = translation.command == "parse" and translation.quiet
+        if not document and translation.form != "yaml":
+            return command(translation.arguments)
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            code = command(made.arguments)
+            code = command(translation.arguments)
         if text.getvalue():
-            sys.stdout.write(_in_form(text.getvalue(), "json" if document else "yaml"))
+            sys.stdout.write(_convert(text.getvalue(), "json" if document else "yaml"))
         return code
     finally:
         err.quiet = out.quiet = False
 
 
-def _in_form(text: str, form: str) -> str:
+def _convert(text: str, form: str) -> str:
     from commonplace.openapi.engine.document.load import parse_text
     from commonplace.openapi.engine.yaml.emit import to_json, to_yaml
 

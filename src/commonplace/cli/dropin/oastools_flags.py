@@ -352,12 +352,12 @@ def usage_of(command: str) -> str:
     rows = []
     for flag in COMMANDS[command]:
         names = ", ".join(f"{'-' if len(name) == 1 else '--'}{name}" for name in flag.names)
-        told = flag.help + (
+        text = flag.help + (
             f" Not supported: {flag.refused}" if flag.refused and not flag.accepted else ""
         )
-        rows.append((names + (" VALUE" if flag.value else ""), told))
+        rows.append((names + (" VALUE" if flag.value else ""), text))
     width = min(40, max((len(row[0]) for row in rows), default=0))
-    lines = [f"  {names.ljust(width)}  {told}" for names, told in rows]
+    lines = [f"  {names.ljust(width)}  {text}" for names, text in rows]
     return "\n".join(
         [
             f"Usage: oastools {command} [FLAGS] FILE|URL|-",

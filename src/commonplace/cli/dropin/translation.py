@@ -59,15 +59,15 @@ def _serve() -> None:
 
 def _port(rest: list[str]) -> list[str]:
     """Replace `--port N` by Streamable HTTP on loopback."""
-    made: list[str] = []
+    translated: list[str] = []
     values = iter(rest)
     for value in values:
         name, _, given = value.partition("=")
         if name != "--port":
-            made.append(value)
+            translated.append(value)
             continue
         number = given or next(values, "")
         if not number.isdigit():
             raise CommonplaceError(INVALID_ARGUMENT, f"--port takes a number, not {number!r}.")
-        made += ["--http", f"127.0.0.1:{number}"]
-    return made
+        translated += ["--http", f"127.0.0.1:{number}"]
+    return translated

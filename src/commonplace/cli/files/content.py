@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     pass
 
 
-def _bytes_of(source: Path | None, most: int) -> bytes:
+def _read_bytes(source: Path | None, limit: int) -> bytes:
     """Read a file or standard input, up to the size limit of a stored file."""
     if source is None:
-        data = sys.stdin.buffer.read(most + 1)
+        data = sys.stdin.buffer.read(limit + 1)
     else:
         with disk_errors(f"Cannot read {source}"), source.open("rb") as file:
-            data = file.read(most + 1)
-    if len(data) > most:
+            data = file.read(limit + 1)
+    if len(data) > limit:
         raise CommonplaceError(
             PAYLOAD_TOO_LARGE,
-            f"{source or 'Standard input'} has more than {most} bytes, the limit of a file.",
+            f"{source or 'Standard input'} has more than {limit} bytes, the limit of a file.",
             hint="Split it into several files.",
-            details={"limit_bytes": most},
+            details={"limit_bytes": limit},
         )
     return data
 
@@ -84,7 +84,7 @@ def put(
     from commonplace.files.engine.content import ENCODE_ADVICE
     from commonplace.files.engine.folder import text_of
 
-    content = text_of(_bytes_of(source, service().settings.max_file_bytes))
+    content = text_of(_read_bytes(source, service().settings.max_file_bytes))
     if content is None:
         raise CommonplaceError(
             INVALID_ARGUMENT,

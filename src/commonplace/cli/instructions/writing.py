@@ -98,7 +98,7 @@ def edit(id_: Id) -> None:
     draft.write_bytes(before)
     saved = False
     try:
-        _save(id_, item, _edited(editor, draft))
+        _save(id_, item, _edit_draft(editor, draft))
         saved = True
     finally:
         if saved or draft.read_bytes() == before:
@@ -107,7 +107,7 @@ def edit(id_: Id) -> None:
             say(f"your text is kept in {draft}")
 
 
-def _edited(editor: str, draft: Path) -> str:
+def _edit_draft(editor: str, draft: Path) -> str:
     """Open the draft in the editor and return the edited text."""
     ended = subprocess.run(  # noqa: S603 - the editor of the user
         [*shlex.split(editor), str(draft)], check=False

@@ -281,10 +281,10 @@ def generate(
         "server": server,
     }
     if check:
-        made = call("oas_generate", {**arguments, "include_files": True})
+        generated = call("oas_generate", {**arguments, "include_files": True})
         stale = [
             file["name"]
-            for file in made["files"]
+            for file in generated["files"]
             if _differs(Path(output_dir) / file["name"], file["content"])
         ]
         for name in stale:
