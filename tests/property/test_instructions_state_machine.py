@@ -20,7 +20,7 @@ from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
 from commonplace.instructions.results import WriteResult
 from commonplace.instructions.service import InstructionsService
-from commonplace.instructions.use_cases.importing import ImportOptions
+from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.instructions.use_cases.removing import RemovalOptions
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import InstructionsSettings
@@ -112,7 +112,7 @@ class Catalogue(RuleBasedStateMachine):
     )
     def import_some(self, who: int, entries: list[tuple[str, str]], mode: str) -> None:
         given = [{"id": id_, "body": body} for id_, body in entries]
-        self.processes[who].import_entries(CALLER, given, ImportOptions(mode))
+        self.processes[who].import_entries(CALLER, given, EntryImportOptions(mode))
         for id_, body in entries:
             known = self.model.get(id_)
             if known is None:

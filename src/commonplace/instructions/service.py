@@ -51,13 +51,13 @@ from commonplace.kernel.json_types import Json
 from commonplace.kernel.lazy import lazy
 
 if TYPE_CHECKING:
-    from commonplace.instructions.engine.gates import GateReport
     from commonplace.instructions.engine.graph import Graph, GraphOptions
     from commonplace.instructions.engine.groom import GroomMode
-    from commonplace.instructions.engine.review import PromptReview
+    from commonplace.instructions.engine.policy.gates import GateReport
+    from commonplace.instructions.engine.policy.prompt_review import PromptReview
     from commonplace.instructions.use_cases.adding import PendingAdd
     from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
-    from commonplace.instructions.use_cases.importing import ImportOptions
+    from commonplace.instructions.use_cases.importing import EntryImportOptions
     from commonplace.instructions.use_cases.removing import RemovalOptions
     from commonplace.storage.group_commit import GroupCommitter
 
@@ -250,14 +250,14 @@ class InstructionsService:
 
     def evaluate_gates(self, caller: AuthContext) -> GateReport | None:
         """Check the policy gates; None if there are none. Raises INVALID_GATES."""
-        from commonplace.instructions.engine.gates import evaluate
+        from commonplace.instructions.engine.policy.gates import evaluate
 
         gates = self._parts.configuration.gates()
         return None if gates is None else evaluate(gates, self._store.snapshot()[0])
 
     def review_prompt(self, caller: AuthContext, prompt: str) -> PromptReview:
         """Check a prompt against the criteria. Raises INVALID_CRITERIA."""
-        from commonplace.instructions.engine.review import review
+        from commonplace.instructions.engine.policy.prompt_review import review
 
         return review(prompt, self._parts.configuration.criteria())
 
@@ -333,7 +333,7 @@ class InstructionsService:
             return self._store.current().hash
 
     def import_entries(
-        self, caller: AuthContext, entries: Sequence[Json], options: ImportOptions
+        self, caller: AuthContext, entries: Sequence[Json], options: EntryImportOptions
     ) -> ImportResult:
         """Add or change many instructions; each one succeeds or fails on its own."""
         from commonplace.instructions.use_cases.importing import import_entries

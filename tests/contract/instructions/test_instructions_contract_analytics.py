@@ -497,8 +497,8 @@ def test_built_in_rules_find_what_they_are_for(desk: Any, prompt: str, rule: str
         "Set `api_key: ${API_KEY}` in values.yaml and password=$DB_PASSWORD in the compose file.",
         "const token = process.env.TOKEN2;",
         (
-            "Write docs for `Authorization: Bearer $TOKEN`, and keep secret: path/to/file.txt as it "
-            "is."
+            "Write docs for `Authorization: Bearer $TOKEN`, and keep secret: path/to/file.txt "
+            "as it is."
         ),
         "The commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b broke the build; find out why.",
         "Ignore the lint rule E501 in tests/data.py because the lines are fixtures.",

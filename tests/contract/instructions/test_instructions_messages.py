@@ -58,8 +58,8 @@ def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
     answer = desk.call("instructions/add", entry={"id": "a", "body": "x", "prioritty": 7}, lax=True)
     assert answer["warnings"] == [
         (
-            "prioritty is not a field of an instruction and was kept under extensions. Did you mean "
-            "priority?"
+            "prioritty is not a field of an instruction and was kept under extensions. Did you "
+            "mean priority?"
         )
     ]
     assert desk.stored("a")["extensions"] == {"prioritty": 7}

@@ -19,7 +19,7 @@ from commonplace.instructions.results import (
 )
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.store.folder import FolderOptions, FolderStore
-from commonplace.instructions.use_cases.importing import ImportOptions
+from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import InstructionsSettings
 
@@ -97,7 +97,7 @@ class CatalogueDesk:
         return add_entry(self.service, {"id": id_, **({"body": f"Body of {id_}"} | fields)})
 
     def import_(self, mode: str, *entries: dict[str, Any]) -> ImportResult:
-        return self.service.import_entries(CALLER, entries, ImportOptions(mode))
+        return self.service.import_entries(CALLER, entries, EntryImportOptions(mode))
 
     def govern(self, id_: str, **patch: Any) -> GovernanceUpdate:
         update = self.service.update_governance(CALLER, id_, patch)

@@ -127,7 +127,7 @@ def summary_of(body: str) -> str:
 
 
 def split_categories(raw: object) -> tuple[list[str], JsonObject, int]:
-    """Return sorted categories, the fields set by `scope:*` tokens, and the number of bad tokens."""
+    """Return sorted categories, fields set by `scope:*` tokens, and the number of bad tokens."""
     kept: set[str] = set()
     scopes: JsonObject = {}
     bad = 0

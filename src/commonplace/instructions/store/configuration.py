@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 
 import orjson
 
-from commonplace.instructions.engine.gates import PolicyGate, parse_gates
 from commonplace.instructions.engine.normalise import OwnerOf
-from commonplace.instructions.engine.review import (
+from commonplace.instructions.engine.policy.gates import PolicyGate, parse_gates
+from commonplace.instructions.engine.policy.prompt_review import (
     CompiledPattern,
     PromptCriteria,
     parse_criteria,

@@ -46,7 +46,7 @@ class JournalLine:
 class JournalTail:
     """Lines since the last read.
 
-    `incomplete` if the journal was rotated or replaced: lines may be missing, so compare the folder.
+    `incomplete` if the journal was rotated or replaced: lines may be missing.
     """
 
     lines: tuple[JournalLine, ...]

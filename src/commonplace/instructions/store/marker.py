@@ -59,7 +59,8 @@ class CatalogueMarker:
 
     def _has_same_name(self) -> bool:
         try:
-            return os.path.samestat(os.fstat(self._file), os.stat(self._name))  # noqa: PTH116 (strings are faster)
+            named = os.stat(self._name)  # noqa: PTH116 (strings are faster)
+            return os.path.samestat(os.fstat(self._file), named)
         except OSError:
             return False
 

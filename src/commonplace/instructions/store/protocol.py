@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.gates import PolicyGate
 from commonplace.instructions.engine.normalise import OwnerOf
-from commonplace.instructions.engine.review import PromptCriteria
+from commonplace.instructions.engine.policy.gates import PolicyGate
+from commonplace.instructions.engine.policy.prompt_review import PromptCriteria
 from commonplace.instructions.model import (
     Author,
     CatalogueDifferences,

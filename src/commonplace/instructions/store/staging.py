@@ -118,8 +118,9 @@ class FileStager:
 
     def place(self, staged: StagedFile) -> None:
         """Give a staged file its name."""
+        target = self._directory.file_of(staged.id)
         self._retry(
-            lambda: os.replace(staged.temporary, self._directory.file_of(staged.id)),  # noqa: PTH105 (strings are faster)
+            lambda: os.replace(staged.temporary, target),  # noqa: PTH105 (strings are faster)
             f"{staged.id}.json could not be put in place",
         )
 

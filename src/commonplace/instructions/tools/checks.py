@@ -9,9 +9,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tool
-from commonplace.instructions.engine.gates import GateReport, GateResult
 from commonplace.instructions.engine.graph import GraphOptions
-from commonplace.instructions.engine.review import MAX_PROMPT_CHARS, PromptIssue, PromptReview
+from commonplace.instructions.engine.policy.gates import GateReport, GateResult
+from commonplace.instructions.engine.policy.prompt_review import (
+    MAX_PROMPT_CHARS,
+    PromptIssue,
+    PromptReview,
+)
 from commonplace.instructions.engine.summary import ANSWER_BYTES
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import InstructionsService

@@ -21,7 +21,7 @@ from commonplace.instructions.tools.shapes import (
     client_copies,
     threaded,
 )
-from commonplace.instructions.use_cases.importing import ImportOptions
+from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.json_types import JsonArray, JsonObject
 
@@ -166,7 +166,7 @@ def import_tool(service: InstructionsService) -> Tool:
     """`instructions_import`"""
 
     def handle(ctx: Context, args: InstructionImportInput) -> Answer:
-        options = ImportOptions(
+        options = EntryImportOptions(
             args.mode, args.should_validate, args.batch_size, args.expected_hash
         )
         answer = _show_import(service.import_entries(ctx.auth, args.entries, options))

@@ -27,7 +27,7 @@ MAX_GROUP_SIZE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ImportOptions:
+class EntryImportOptions:
     """How to import: `mode` is skip, overwrite or merge for ids that exist."""
 
     mode: str = "skip"
@@ -37,7 +37,7 @@ class ImportOptions:
 
 
 def import_entries(
-    parts: CatalogueParts, caller: AuthContext, entries: Sequence[Json], options: ImportOptions
+    parts: CatalogueParts, caller: AuthContext, entries: Sequence[Json], options: EntryImportOptions
 ) -> ImportResult:
     """Write entries in groups; report failures with their place in the list."""
     started = time.perf_counter()
@@ -70,7 +70,7 @@ class _ImportRun:
     parts: CatalogueParts
     author: Author
     entries: Sequence[Json]
-    options: ImportOptions
+    options: EntryImportOptions
     catalogue: Catalogue
     planned: dict[str, tuple[int, InstructionChange]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)

@@ -1,0 +1,1 @@
+"""Policies: gates on the catalogue, and the review of prompts."""
