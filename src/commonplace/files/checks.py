@@ -1,4 +1,4 @@
-"""Checks of arguments that several use cases of files share, and the errors they raise."""
+"""Checks of arguments that several use cases share, and the errors they raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ MAX_PREFIX_CHARACTERS = 512
 
 
 def check_match(entry: FileEntry | None, if_match: str | None) -> None:
-    """`if_match` is a content hash, or `""` for "must not exist yet"."""
+    """Raise CONTENT_CHANGED unless the file is the expected one.
+
+    `if_match` is a content hash, or `""` for "must not exist yet".
+    """
     if if_match is None:
         return
     actual = entry.content_hash if entry else ""
@@ -29,7 +32,7 @@ def check_prefix(prefix: str) -> None:
 
 
 def clamped(name: str, value: int | None, default: int, most: int) -> tuple[int, tuple[str, ...]]:
-    """A limit within its bounds, and what to say when it was lowered."""
+    """Return a limit within its bounds, and a note if it was lowered."""
     if value is None:
         return min(default, most), ()
     if value < 1:

@@ -1,4 +1,4 @@
-"""The stable error codes of files: contract 003 section 9, and what the extended tools add."""
+"""The stable error codes of files: contract 003 section 9, and those of extended tools."""
 
 from __future__ import annotations
 

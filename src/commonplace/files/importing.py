@@ -1,6 +1,4 @@
-"""Take a folder of the disk into a project: which file is stored under which path, and what was
-left out.
-"""
+"""Imports of folders: which file is stored under which path, and what was left out."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from commonplace.kernel.hidden_characters import has_hidden
 from commonplace.kernel.paths import spell_segment
 
 INVENTORY_PAGE = 1_000
-WRITES_AT_ONCE = 16  # they share commits
+WRITES_AT_ONCE = 16  # they share a commit
 BATCH_BYTES = 4_000_000
 
 
@@ -43,7 +41,7 @@ class Renamed:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did.
+    """The result of an import.
 
     `missing`: stored by an earlier import of the folder and no longer there.
     """
@@ -55,9 +53,7 @@ class ImportReport:
     skipped: list[Skipped] = field(default_factory=list)
     ignored: int = 0
     missing: list[str] = field(default_factory=list)
-    hidden: list[str] = field(
-        default_factory=list
-    )  # stored now, with characters that readers do not see
+    hidden: list[str] = field(default_factory=list)  # stored with hidden characters
 
     @property
     def warnings(self) -> list[str]:
@@ -79,9 +75,7 @@ class _Planned:
 
 
 class FolderImport:
-    """One import of a folder below a directory of a project (`under`: "" or /a/b, any
-    characters).
-    """
+    """An import of a folder below a directory of a project (`under`: "" or /a/b)."""
 
     def __init__(
         self,
@@ -212,9 +206,7 @@ class FolderImport:
             self.report.renamed.append(Renamed(planned.provenance.source_path, planned.path))
 
     def _missing(self, existing: Iterable[StoredFile]) -> Iterator[str]:
-        """Paths below the same directory that this folder was the origin of, and whose file is
-        gone from it or stored elsewhere now.
-        """
+        """Yield paths that an earlier import stored and that are no longer in the folder."""
         start = f"{self._under}/"
         for file in existing:
             source = file.provenance.source_path or file.path
@@ -233,12 +225,12 @@ class FolderImport:
 
 
 def _batches(planned: Iterator[_Planned]) -> Iterator[list[_Planned]]:
-    """Files that are read and written together: few enough, and small enough, to hold at once."""
+    """Yield files that are read and written together: few and small enough for memory."""
     batch: list[_Planned] = []
     room = BATCH_BYTES
     for file in planned:
         batch.append(file)
-        with contextlib.suppress(OSError):  # reading it says why
+        with contextlib.suppress(OSError):  # reading it reports the error
             room -= file.candidate.source.stat().st_size
         if len(batch) == WRITES_AT_ONCE or room <= 0:
             yield batch
@@ -257,8 +249,8 @@ async def store_text(
 ) -> None:
     """Replace a file.
 
-    A long text is written in parts beside it and moved into place in one step; a failure leaves
-    what was there.
+    A text above the request limit is written in parts to a temporary file and renamed; a failure
+    leaves the old file as it was.
     """
     limit = service.settings.max_payload_bytes
     if len(content.encode("utf-8", "surrogatepass")) <= limit:

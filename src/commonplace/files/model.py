@@ -1,4 +1,4 @@
-"""The values of files: checked names, what is at a path, and what operations return.
+"""The values of files: checked names, entries, chunks, jobs and results.
 
 Times are microseconds since the epoch.
 """
@@ -40,7 +40,7 @@ class WriteMode(StrEnum):
 
 
 def project_name(value: str) -> Project:
-    """A legal project name, or INVALID_PATH with `details.field = project`."""
+    """Return a legal project name; INVALID_PATH with `details.field = project`."""
     problem = None
     if not 1 <= len(value) <= MAX_PROJECT_CHARACTERS:
         problem = f"a project name has 1 to {MAX_PROJECT_CHARACTERS} characters, not {len(value)}"
@@ -52,9 +52,7 @@ def project_name(value: str) -> Project:
 
 
 def file_path(value: str, *, field: str = "path") -> FilePath:
-    """A legal path (`""` is the root), or INVALID_PATH that says which rule it breaks and, where
-    there is one, the path meant.
-    """
+    """Return a legal path (`""` is the root); INVALID_PATH names the rule and the probable path."""
     if value == "" or (
         len(value) <= MAX_PATH_CHARACTERS and _PATH.fullmatch(value) and not _dotted(value)
     ):
@@ -71,7 +69,7 @@ def file_path(value: str, *, field: str = "path") -> FilePath:
 
 
 def is_prefix_of_paths(prefix: str) -> bool:
-    """Whether any legal path could start with this raw prefix."""
+    """Return whether any legal path could start with this raw prefix."""
     return _LEGAL.fullmatch(prefix) is not None
 
 
@@ -96,7 +94,7 @@ def _broken_rule(value: str) -> str:
 
 
 def _meant(value: str) -> str | None:
-    """The legal path that was probably meant: separators tidied, nothing else guessed."""
+    """Return the legal path that was probably meant: only separators are corrected."""
     if len(value) > MAX_PATH_CHARACTERS or not _LEGAL.fullmatch(value):
         return None
     tidy = "".join(f"/{segment}" for segment in value.split("/") if segment)
@@ -108,7 +106,7 @@ def _meant(value: str) -> str | None:
 
 
 def ancestors(path: FilePath) -> Iterator[FilePath]:
-    """The directories above a file, the root first: `/a/b/c` -> ``, `/a`, `/a/b`."""
+    """Yield the directories above a file, the root first: `/a/b/c` -> ``, `/a`, `/a/b`."""
     at = 0
     while at >= 0:
         yield FilePath(path[:at])
@@ -121,9 +119,9 @@ def name_of(path: FilePath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """What is at a path.
+    """A file or directory at a path.
 
-    A directory has no size and no creation time; its update is that of its newest descendant.
+    A directory has no size and no creation time; its update time is that of its newest descendant.
     """
 
     path: FilePath
@@ -132,14 +130,12 @@ class FileEntry:
     created_at: int | None
     updated_at: int | None
     content_hash: str | None = None
-    source_path: str | None = None  # the original path, where the stored one only spells it
+    source_path: str | None = None  # the original path, if the stored one only spells it
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a file came from: its original path where the stored one only spells it, and the
-    folder that an import took it from.
-    """
+    """Where a file came from: its original path, and the folder that an import read."""
 
     source_path: str | None = None
     origin: str | None = None
@@ -147,7 +143,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A live file without its content, and where it came from."""
+    """A live file without its content, and its provenance."""
 
     path: FilePath
     content_hash: str
@@ -156,7 +152,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Bytes of a file and where they stand in it."""
+    """Bytes of a file and where they start."""
 
     entry: FileEntry
     start: int
@@ -215,6 +211,8 @@ class FileSituation:
 
 @dataclass(frozen=True, slots=True)
 class ProjectUsage:
+    """Files and bytes of a project, live and deleted."""
+
     project: Project
     files: int
     size_bytes: int
@@ -233,7 +231,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A live file as an examination of all tenants reads it."""
+    """A live file as a check of all tenants reads it."""
 
     id: int
     tenant: str
@@ -245,9 +243,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """An indexed chunk of a file, with what the file now holds at its place (None when file or
-    place are gone).
-    """
+    """An indexed chunk, with what its file has at its place now (None if that is gone)."""
 
     id: int
     key: str
@@ -308,15 +304,13 @@ class IndexState:
     dead: int
     oldest_at: int | None
     dead_paths: tuple[tuple[str, str], ...] = ()  # path and last error of the newest dead letters
-    embedding: int = 0  # files whose vectors a model is still to make
+    embedding: int = 0  # files without vectors yet
     waiting_credential: int = 0  # files whose vectors wait for a caller's key
-    waiting_reasons: tuple[str, ...] = ()  # why, each said once
+    waiting_reasons: tuple[str, ...] = ()  # distinct
 
     @property
     def up_to_date(self) -> bool:
-        """Whether every file is found by its words and, where a model is configured, by its
-        meaning.
-        """
+        """Return whether every file is indexed and, with a model, embedded."""
         return not (
             self.pending
             or self.processing
@@ -328,7 +322,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An index job that this process holds a lease on."""
+    """An index job that this process has leased."""
 
     id: int
     generation: int
@@ -342,20 +336,20 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class VectorJob:
-    """A file whose vectors a model must make; this process holds a lease on it."""
+    """A file whose vectors a model must make; leased by this process."""
 
     id: int
     generation: int
     tenant: str
     project: Project
     path: FilePath
-    credential_ref: str | None  # names the sealed key of the caller; None: nobody brought one
+    credential_ref: str | None  # of the caller's sealed key; None: there is none
     retry_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """Files whose vectors are: being made, waiting for a key, given up."""
+    """Files whose vectors are to be made, wait for a key, or were given up."""
 
     embedding: int = 0
     waiting_credential: int = 0
@@ -364,7 +358,7 @@ class VectorCounts:
     waiting_reasons: tuple[str, ...] = ()
 
     def figures(self) -> dict[str, float]:
-        """For metrics."""
+        """Return the counts as metrics."""
         return {
             "files_vectors_waiting": self.embedding,
             "files_vectors_waiting_credential": self.waiting_credential,
@@ -374,7 +368,7 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """What the index already holds of a file."""
+    """A chunk of a file that is in the index."""
 
     id: int
     index: int
@@ -386,18 +380,20 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as the indexer found it, and what is indexed of it.
+    """A file as the indexer read it, and its indexed chunks.
 
-    It applies its result only if the file is still this one.
+    The result is applied only if the file is still this one.
     """
 
-    content_hash: str | None  # None: there is no such file (any more)
+    content_hash: str | None  # None: there is no such file
     content: bytes
     indexed: tuple[IndexedChunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AddedChunk:
+    """A chunk to add to the index."""
+
     index: int
     start: int
     end: int
@@ -408,16 +404,14 @@ class AddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """From what is indexed to what should be: chunks to drop, chunks to keep at a new place,
-    chunks to add.
-    """
+    """Chunks to remove, to keep at a new place, and to add."""
 
     removed: tuple[int, ...] = ()
     moved: tuple[IndexedChunk, ...] = ()
     added: tuple[AddedChunk, ...] = ()
 
     def steps(self, size: int) -> list[IndexChange]:
-        """Split into changes of at most `size` chunks, to be applied in order; at least one.
+        """Split into at least one change of at most `size` chunks, to be applied in order.
 
         All moves are in one step: positions are unique, so a chunk can only move once its new place
         is free.
@@ -442,7 +436,7 @@ def _parts(items: tuple[Part, ...], size: int) -> list[tuple[Part, ...]]:
 
 
 def with_vectors(state: IndexState, counts: VectorCounts) -> IndexState:
-    """The state of words and of a model's vectors together."""
+    """Return the state of words and of vectors together."""
     return replace(
         state,
         dead=state.dead + counts.dead,

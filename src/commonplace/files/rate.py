@@ -1,4 +1,4 @@
-"""The rate limit of file operations, per tenant whatever its keys (contract 003)."""
+"""Rate limit of file operations per tenant, as contract 003 counts them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from commonplace.storage.shared_rates import RateBucket, RatesUnavailableError, 
 
 
 class RateLimit:
-    """A token bucket per tenant. `per_second` 0 means no limit.
+    """A token bucket per tenant; `per_second` 0 = no limit.
 
-    With `shared` all processes take from the same buckets; while those cannot be reached, each
-    process counts for itself.
+    With `shared` all processes take from the same bucket.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The files toolset: its names without its imports."""
+"""The files toolset: its names, without importing its tools."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ NAMES = frozenset(
 
 
 def toolset(service: Callable[[], FilesService], settings: FilesSettings | None = None) -> Toolset:
-    """The tools over a service.
+    """Return the tools over a service.
 
-    `settings` are its own: the schemas show their limits without building the service.
+    `settings` are its own: schemas show their limits without building the service.
     """
 
     def load() -> Sequence[Tool]:

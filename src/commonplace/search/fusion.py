@@ -267,9 +267,9 @@ def _explain(
         if fixed is None
         else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"
     }
-    held = match.terms if match is not None else ()
-    explain["matched"] = list(held)
-    explain["missing"] = [term for term in idf if term not in held]
+    matched = match.terms if match is not None else ()
+    explain["matched"] = list(matched)
+    explain["missing"] = [term for term in idf if term not in matched]
     if side is not None and match is not None:
         explain |= {
             measure: round(match.score, 4),

@@ -85,7 +85,7 @@ class Sharing:
 
     matches: tuple[LexicalMatch, ...] = ()
     terms: tuple[QueryTerm, ...] = ()
-    held: Mapping[str, Terms] = field(default_factory=dict)  # by key
+    contents: Mapping[str, Terms] = field(default_factory=dict)  # by key
 
 
 class LexicalStore(Protocol):

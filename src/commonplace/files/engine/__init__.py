@@ -1,3 +1,1 @@
-"""Pure algorithms of files: what a write makes of content, where characters end, what a pattern
-matches, what a folder ignores.
-"""
+"""Pure algorithms of files: content, changes, patterns, names, folders, chunks."""

@@ -1,4 +1,4 @@
-"""What writes and edits make of a file's bytes, and where characters begin and end in them.
+"""Content of files: what writes and edits produce, and where characters begin and end.
 
 Content is always valid UTF-8.
 """
@@ -15,7 +15,7 @@ ENCODE_ADVICE = (
 
 
 def encode(content: str, field: str = "content") -> bytes:
-    """Text to the bytes that are stored, or a refusal of what is no text."""
+    """Return the bytes of a text; INVALID_ARGUMENT if it is not text."""
     problem = None
     try:
         data = content.encode()
@@ -32,12 +32,12 @@ def encode(content: str, field: str = "content") -> bytes:
 
 
 def is_boundary(content: bytes, at: int) -> bool:
-    """Whether a character (or the end) starts at this byte."""
+    """Return whether a character, or the end, starts at this byte."""
     return at >= len(content) or content[at] & 0xC0 != 0x80
 
 
 def boundaries_around(content: bytes, at: int) -> tuple[int, int]:
-    """The nearest character boundaries at or before, and at or after, a byte offset."""
+    """Return the nearest character boundaries at or before, and at or after, an offset."""
     before = after = min(at, len(content))
     while before > 0 and not is_boundary(content, before):
         before -= 1
@@ -47,9 +47,7 @@ def boundaries_around(content: bytes, at: int) -> tuple[int, int]:
 
 
 def whole_characters(content: bytes) -> tuple[int, str]:
-    """The whole characters inside a stretch of UTF-8: how many bytes were dropped at its start,
-    and the text.
-    """
+    """Return how many bytes were dropped at the start, and the whole characters after them."""
     start, end = 0, len(content)
     while start < min(3, end) and content[start] & 0xC0 == 0x80:
         start += 1
@@ -64,7 +62,7 @@ def whole_characters(content: bytes) -> tuple[int, str]:
 
 
 def written(old: bytes, new: bytes, offset: int, mode: WriteMode) -> bytes:
-    """The content after a write, or INVALID_OFFSET."""
+    """Return the content after a write; INVALID_OFFSET."""
     if offset < 0:
         raise _invalid_offset("offset must not be negative", offset)
     if mode is WriteMode.APPEND:
@@ -106,8 +104,9 @@ def _invalid_offset(message: str, offset: int, **details: int) -> CommonplaceErr
 
 
 def replaced(content: bytes, old: bytes, new: bytes, replace_all: bool) -> tuple[bytes, int]:
-    """Exact replacement of text that must occur once (or at least once with `replace_all`): the
-    content and how many were replaced.
+    """Replace text that occurs once, or any number of times with `replace_all`.
+
+    Return the content and how many were replaced; EDIT_NOT_UNIQUE.
     """
     count = content.count(old)
     if count == 0 or (count > 1 and not replace_all):

@@ -1,6 +1,4 @@
-"""A folder of the disk as files: which of them a `.gitignore` leaves out, which are links, which
-are text.
-"""
+"""Folders on disk as files to import: what `.gitignore` excludes, links, and binary files."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn"})
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of the folder: where it is on disk, and its path below the folder (`/a/b`)."""
+    """A file of the folder: its place on disk, and its path below the folder (`/a/b`)."""
 
     source: Path
     path: str
@@ -21,7 +19,7 @@ class FolderFile:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not taken in, and why."""
+    """A file that is not imported, and why."""
 
     path: str
     reason: str
@@ -29,9 +27,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is in a folder: files in path order, what cannot be taken in, and how many entries
-    `.gitignore` files leave out.
-    """
+    """Files of a folder in path order, those that are skipped, and those that are ignored."""
 
     files: list[FolderFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -39,9 +35,9 @@ class Scan:
 
 
 def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
-    """Look through a folder.
+    """List the files of a folder.
 
-    Links are not followed; a directory that cannot be read is skipped and reported.
+    Links are not followed; an unreadable directory is skipped and reported.
     """
     from pathspec import GitIgnoreSpec
 
@@ -99,12 +95,12 @@ def _unsuitable(item: Path) -> str | None:
 
 
 def _printable(path: str) -> str:
-    """A name that is not UTF-8 as text that can be printed."""
+    """Return a name that is not UTF-8 as printable text."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _rules_above(folder: Path) -> tuple[tuple[Path, Any], ...]:
-    """The `.gitignore` files between a folder and the top of its repository, outermost first."""
+    """Return the `.gitignore` files from the top of the repository down to a folder."""
     from pathspec import GitIgnoreSpec
 
     folder = folder.resolve()
@@ -124,11 +120,11 @@ def _rules_above(folder: Path) -> tuple[tuple[Path, Any], ...]:
             )
         if (parent / ".git").exists():
             return tuple(rules)
-    return ()  # not in a repository: what stands above is none of its business
+    return ()  # not in a repository: ignore the folders above
 
 
 def _ignored(item: Path, rules: tuple[tuple[Path, Any], ...]) -> bool:
-    """The innermost file that has a rule for it decides, as git does."""
+    """Return whether a file is ignored: as in git, the innermost rule decides."""
     for base, spec in reversed(rules):
         name = item.relative_to(base).as_posix() + ("/" if item.is_dir() else "")
         verdict = spec.check_file(name).include
@@ -138,7 +134,7 @@ def _ignored(item: Path, rules: tuple[tuple[Path, Any], ...]) -> bool:
 
 
 def text_of(data: bytes) -> str | None:
-    """The text of a file; None when it is binary."""
+    """Return the text of a file; None if it is binary."""
     if b"\0" in data:
         return None
     try:

@@ -1,7 +1,6 @@
 """Lines of a file that match a literal or an RE2 pattern.
 
-A match never leaves its line, and RE2 runs in linear time: a file is read once, whatever the
-pattern.
+A match never crosses a line break, and RE2 runs in linear time: a file is read once.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Pattern(Protocol):
 
 
 def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern:
-    """A compiled RE2 pattern over bytes, or INVALID_QUERY that says what is wrong with it."""
+    """Return a compiled RE2 pattern over bytes; INVALID_QUERY."""
     import re2
 
     if not pattern or len(pattern.encode("utf-8", "replace")) > MAX_PATTERN_BYTES:
@@ -81,7 +80,7 @@ def scan_files(
 
 
 def matching_lines(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
-    """Each line that matches, once. Its end is before the line break, be that LF or CR and LF."""
+    """Yield each matching line once; it ends before LF or CR LF."""
     return _line_by_line(pattern, content) if b"\r\n" in content else _at_once(pattern, content)
 
 
@@ -93,7 +92,7 @@ def _at_once(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
             return
         start, end = found.span()
         if start == end == len(content) and (not content or content.endswith(b"\n")):
-            return  # an empty match after the last line is no line
+            return  # an empty match after the last line break
         line += content.count(b"\n", counted, start)
         counted = start
         first = content.rfind(b"\n", 0, start) + 1
@@ -104,7 +103,7 @@ def _at_once(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
 
 
 def _line_by_line(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
-    """For RE2 a line ends at LF alone."""
+    """Match each line by itself: RE2 does not treat CR LF as a line break."""
     first, line = 0, 1
     while first < len(content):
         after = content.find(b"\n", first)

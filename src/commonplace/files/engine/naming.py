@@ -1,6 +1,4 @@
-"""Original names of stored files: which stored path stands for which source path, before and
-after a move.
-"""
+"""Original names of stored files: which stored path stands for which source path."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ from commonplace.kernel.paths import is_spelling_of, number_segment, spell_segme
 
 
 def check_source_path(path: FilePath, source: str) -> str | None:
-    """Return the source path to keep for a stored path: None where both are the same.
+    """Return the source path to store for a path; None if both are the same.
 
-    Each segment must be the stored one or what that one spells, so that an export never leaves its
+    Each segment must be the stored one or what it spells, so that an export never leaves its
     folder. INVALID_PATH.
     """
     names, originals = path.split("/"), source.split("/")
@@ -36,10 +34,10 @@ def check_source_path(path: FilePath, source: str) -> str | None:
 
 
 def moved_source(source: str, old: FilePath, new: FilePath, moved: int) -> str | None:
-    """Return the source path of a file after a move, or None where its new path needs none.
+    """Return the source path of a file after a move; None if its new path needs none.
 
-    `moved` is how many segments the path that was renamed has: what the mover did not name keeps
-    its original.
+    `moved` is how many segments the renamed path has: segments that were not renamed keep their
+    original.
     """
     originals, before, after = source.split("/"), old.split("/"), new.split("/")
     below = len(before) - 1 - moved
@@ -56,8 +54,7 @@ def moved_source(source: str, old: FilePath, new: FilePath, moved: int) -> str |
 def export_target(folder: Path, entry: FileEntry, taken: set[Path]) -> Path:
     """Return where an export writes a file, and add that to `taken`.
 
-    At its original path, or at the stored one where the original is taken or the disk has no such
-    name.
+    That is its original path, or the stored one if the original is taken or impossible on disk.
     """
     target = folder / entry.path[1:]
     if entry.source_path is not None:
@@ -81,9 +78,9 @@ class _Folder:
 def stored_paths(sources: Iterable[str], existing: Mapping[str, str | None]) -> dict[str, FilePath]:
     """Choose the stored path of each source path (`/a/[id].md`).
 
-    Legal names are unchanged; other names are spelled, with a number where a sibling or an existing
-    file has that name already. `existing` maps the paths of live files to their source paths: a
-    file that was stored before keeps its path.
+    Legal names are unchanged; other names are spelled, with a number if a sibling or an existing
+    file has that name. `existing` maps the paths of live files to their source paths: a file that
+    was stored before keeps its path.
     """
     root = _Folder()
     for source in sources:

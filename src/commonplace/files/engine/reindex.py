@@ -1,6 +1,4 @@
-"""What must change in the index when a file has changed: only chunks whose text or context is
-new are analysed again.
-"""
+"""Index changes: which chunks of a changed file must be analysed again."""
 
 from __future__ import annotations
 
@@ -20,15 +18,12 @@ WEIGHTS = {TEXT: 1.0, CONTEXT: 0.4}
 def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]) -> IndexChange:
     """Compare the chunks a file should have with those it has.
 
-    Equal ones keep their identity and only move.
-
-    Chunks of white space alone are left out: nobody can find them, and a model would embed nothing.
+    Equal chunks keep their id and only move. Chunks of white space alone are left out: nobody can
+    find them, and a model would embed nothing.
     """
     kept: dict[tuple[str, str], list[IndexedChunk]] = defaultdict(list)
     for old in reversed(indexed):
-        kept[old.content_hash, old.context].append(
-            old
-        )  # popped from the end: first come, first matched
+        kept[old.content_hash, old.context].append(old)  # popped from the end: first one first
     moved: list[IndexedChunk] = []
     added: list[AddedChunk] = []
     chunks = (chunk for chunk in split(content.decode()) if not chunk.text.isspace())
@@ -49,11 +44,11 @@ def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]
 def terms_of(chunk: AddedChunk) -> Terms:
     """Analyse the text of a chunk.
 
-    This is most of the work of indexing, so a large file is analysed step by step.
+    This is most of the work of indexing, so a large file is analysed in steps.
     """
     return {TEXT: analyze(chunk.text), CONTEXT: analyze(chunk.context)}
 
 
 def context_of(path: FilePath, chunk: Chunk) -> str:
-    """Where a chunk stands, in words: the path, and the headings above it."""
+    """Return the path and the headings above a chunk, as words."""
     return "\n".join((path.replace("/", " ").strip(), *chunk.headings))

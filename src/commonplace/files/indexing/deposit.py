@@ -1,6 +1,4 @@
-"""A caller's key for external models on its way to the index worker: sealed for every file of
-the caller that waits for one.
-"""
+"""Deposit of callers' keys for external models: sealed for every file that waits for one."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ from commonplace.storage.credentials.handover import (
 log = logging.getLogger("commonplace.files.deposit")
 
 BATCH = 500
-COMPLAIN_SECONDS = 10.0
+LOG_SECONDS = 10.0
 
 
 class KeyDeposit:
-    """`offer` is part of every call that brings a key: what waited for it goes on."""
+    """Takes the key of every call that brings one, for the files that wait for it."""
 
     def __init__(
         self, jobs: VectorJobStore, handover: CredentialHandover, wake: Callable[[], None]
@@ -36,13 +34,13 @@ class KeyDeposit:
         self._silent_until = 0.0
 
     async def counts(self) -> VectorCounts:
-        """Of all tenants, for the operator."""
+        """Return the vectors to make of all tenants, for the operator."""
         return await self._jobs.counts()
 
     async def offer(self, auth: AuthContext, at: tuple[Project, FilePath] | None = None) -> None:
-        """`at` is where this call changed something.
+        """Deposit the caller's key for its files that wait; `at` is what this call changed.
 
-        A failure costs vectors for now, never the call.
+        A failure delays vectors; it never fails the call.
         """
         if auth.model_key is None:
             return
@@ -61,12 +59,12 @@ class KeyDeposit:
                 if len(files) < BATCH:
                     return
         except (CredentialsUnavailableError, CommonplaceError) as unavailable:
-            self._complain(unavailable)
+            self._log_failure(unavailable)
 
-    def _complain(self, unavailable: Exception) -> None:
+    def _log_failure(self, unavailable: Exception) -> None:
         now = time.monotonic()
-        if now >= self._silent_until:  # every call tries; one line in a while says it
-            self._silent_until = now + COMPLAIN_SECONDS
+        if now >= self._silent_until:  # every call tries: log at intervals
+            self._silent_until = now + LOG_SECONDS
             log.warning(
                 "keys cannot be handed over; files wait for their tenant's next call: %s",
                 unavailable,

@@ -1,11 +1,10 @@
-"""The workers that have a model make the vectors of indexed files: the model on this machine, or
-an external one that is asked with the key that the caller deposited for each file.
+"""Vector workers: the vectors of indexed files, by the local model or an external one.
 
-A file is embedded in short slices. After each the job goes back into the queue, whose claims are
-fair over tenants and projects: a large file delays nobody. A missing or expired key lets a job wait
-(`waiting_credential`) until its tenant calls again; a resting model lets it wait without counting
-as a failure; what the model will never accept is a dead letter. An envelope ends with its job, one
-way or the other.
+An external model is asked with the key that the caller deposited for each file. A file is embedded
+in short slices; after each the job goes back into the queue, whose claims are fair over tenants and
+projects, so a large file delays nobody. Without a valid key a job waits (`waiting_credential`)
+until its tenant calls again; a resting model makes it wait without counting as a failure; what the
+model will never accept is a dead letter. The envelope of a key is removed with its job.
 """
 
 from __future__ import annotations
@@ -48,21 +47,21 @@ log = logging.getLogger("commonplace.files.embedding")
 
 POLL_SECONDS = 0.25
 BUSY_SECONDS = 0.2
-REFUSED_KEY_SECONDS = 60.0  # a key that the model refused is not tried again at every call
+REFUSED_KEY_SECONDS = 60.0  # before a refused key is tried again
 MAX_BACKOFF_SECONDS = 60.0
-TURN_SECONDS = 1.0  # for one file, then others have their turn
+TURN_SECONDS = 1.0  # spent on one file before others get a turn
 REQUEST_TEXTS = 64  # sent to an external model at a time
-LOCAL_TEXTS = 8  # embedded on this machine at a time: a few tenths of a second
+LOCAL_TEXTS = 8  # embedded locally at a time: a few tenths of a second
 UNOPENED = "the model key cannot be taken out of envelope"
 SAME_KEYS = (
     "Give all servers and workers the same encryption_keks; then the tenant's next call goes on."
 )
-ENVELOPE_CHARACTERS = 8  # of its name, enough to find it
+ENVELOPE_CHARACTERS = 8  # of its name, enough to identify it
 NO_KEY = "no key for the external model; the tenant's next call with X-Model-Key goes on"
 
 
 class WithoutKey:
-    """The listener of a model that needs no key, as the worker sees it."""
+    """Adapts the listener of a model that needs no key."""
 
     def __init__(self, listener: PassageListener) -> None:
         self._listener = listener
@@ -80,7 +79,7 @@ class WithoutKey:
 
 
 class EmbeddingWorker:
-    """Run by the index worker of the same process, and only while that one leads.
+    """Run by the index worker of the same process, while that one leads.
 
     Without `handover` the model needs no keys.
     """
@@ -116,7 +115,7 @@ class EmbeddingWorker:
         self.completed = 0
 
     def wake(self) -> None:
-        """Work was queued, or a key came. From any thread."""
+        """Tell the worker that work was queued or a key came. Call from any thread."""
         loop, event = self._loop, self._wake
         if loop is not None and event is not None and not loop.is_closed():
             loop.call_soon_threadsafe(event.set)
@@ -126,7 +125,7 @@ class EmbeddingWorker:
         self.wake()
 
     async def run(self, leads: Callable[[], bool]) -> None:
-        """Work until stopped, as many files at a time as there are workers."""
+        """Work until stopped, on as many files at a time as there are workers."""
         self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
         led = False
         renewing = asyncio.create_task(self._renew())
@@ -140,7 +139,7 @@ class EmbeddingWorker:
                     led = leads()
                 except CommonplaceError as away:
                     log.warning("the embedding worker waits: %s", away)
-                except Exception:  # as in the index worker: it complains and goes on
+                except Exception:  # as in the index worker: log and go on
                     log.exception("the embedding worker failed; it goes on")
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_SECONDS):
@@ -155,11 +154,11 @@ class EmbeddingWorker:
                 await asyncio.gather(*tasks, return_exceptions=True)
                 with contextlib.suppress(
                     Exception
-                ):  # the database is closed or away: the leases end by themselves
+                ):  # the database is closed or away: the leases expire
                     await self._jobs.release(self._owner)
 
     async def drain(self) -> int:
-        """Work off what is due now; how many jobs."""
+        """Do all jobs that are due now; return how many."""
         done = 0
         while batch := await self._jobs.claim(self._owner, self._workers):
             await asyncio.gather(*(self._work(job) for job in batch))
@@ -189,12 +188,12 @@ class EmbeddingWorker:
                     await self._jobs.renew(self._owner)
                 except (
                     Exception
-                ):  # the database is away: the lease may end, and the work is done again
+                ):  # the database is away: the lease may expire and the work be repeated
                     log.warning("leases of embedding jobs could not be renewed", exc_info=True)
 
     async def _work(self, job: VectorJob) -> None:
         place = (job.tenant, job.project, job.path)
-        if place in self._busy:  # the file changed while its last state is under way
+        if place in self._busy:  # the file changed while its last version is being embedded
             await self._jobs.retry(job, "", BUSY_SECONDS, job.retry_count)
             return
         self._busy.add(place)
@@ -254,7 +253,7 @@ class EmbeddingWorker:
             await self._finish(job, left)
 
     async def _take_turn(self, job: VectorJob, key: str | None) -> int:
-        """Embed a file for a while; return how many of its passages still lack a vector."""
+        """Embed a slice of a file; return how many of its passages still lack a vector."""
         until = time.monotonic() + TURN_SECONDS
         passages = await self._passages.passages(job)
         partition = self._partition_of(job.tenant, job.project)
@@ -273,9 +272,7 @@ class EmbeddingWorker:
         )
 
     async def _finish(self, job: VectorJob, left: int) -> None:
-        """End the job, or let it go on in its next turn; what was made so far is kept, and
-        earlier failures are forgotten.
-        """
+        """End the job, or requeue it for its next slice with its failures forgotten."""
         if left:
             await self._jobs.retry(job, "", 0.0, 0)
         else:
@@ -283,9 +280,7 @@ class EmbeddingWorker:
             await self._end(job, self._jobs.complete(job))
 
     async def _try_again(self, job: VectorJob, error: str) -> None:
-        """Later, with growing pauses; after the last one the key is given back and the tenant's
-        next call begins anew.
-        """
+        """Retry later with growing pauses; after the last one wait for the tenant's next call."""
         if job.retry_count < self._retry_max:
             delay = min(self._backoff_seconds * 2**job.retry_count, MAX_BACKOFF_SECONDS)
             await self._jobs.retry(job, error, delay, job.retry_count + 1)

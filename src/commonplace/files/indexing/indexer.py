@@ -1,9 +1,8 @@
-"""The index worker: takes queued jobs while it leads, indexes the words of their files, and does
-the housekeeping of its data folder.
+"""The index worker: takes queued jobs while it leads and indexes the words of their files.
 
-Words are all that a job is about: vectors are made by workers of their own, from queues of their
-own. Small files are indexed at once, many together. A large file is indexed in steps beside them, a
-few files at a time that take turns, so it delays nobody.
+Vectors are made by other workers from their own queues. Small files are indexed in batches. Large
+files are indexed in steps beside them, a few at a time that take turns, so they delay nobody. The
+worker also purges deleted files and packs posting lists.
 """
 
 from __future__ import annotations
@@ -26,20 +25,18 @@ from commonplace.storage.outbox import LargeJobs
 
 log = logging.getLogger("commonplace.files.indexer")
 
-POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
+POLL_SECONDS = 0.25  # until work of another process or a free leadership is noticed
 RENEW_SECONDS = 4.0  # a lease lasts several times as long
 GATHER_SECONDS = 0.1
-BURST_WRITES = 8  # within that time: somebody writes as fast as they can, and is not to be slowed
+BURST_WRITES = 8  # in that time: a caller writes as fast as it can; do not slow it down
 MAX_GATHER_SECONDS = 0.5
-YIELD_SHARE = 3  # times a batch's own duration that is left to callers who are writing
+YIELD_SHARE = 3  # times the duration of a batch that is left to writing callers
 MAX_YIELD_SECONDS = 0.5
 BATCH_BYTES = 1_000_000
-STEP_CHUNKS = 32  # chunks changed in one transaction, so that nobody waits long for the writer
-LARGE_BYTES = 32_768  # files above are indexed in steps, beside the others
-LARGE_CHUNKS = (
-    256  # so are files of which this much is indexed: taking it out of the index takes long too
-)
-MAX_LARGE = 4  # files under way at a time, each of another tenant
+STEP_CHUNKS = 32  # chunks changed in one transaction: the writer is never blocked for long
+LARGE_BYTES = 32_768  # larger files are indexed in steps
+LARGE_CHUNKS = 256  # so are files with more indexed chunks: removing them takes long, too
+MAX_LARGE = 4  # large files at a time, each of another tenant
 PURGE_EVERY_SECONDS = 60.0
 PURGE_ROWS = 500
 
@@ -54,6 +51,8 @@ class Leader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexerSettings:
+    """Settings of an index worker; 0 workers: it never indexes."""
+
     workers: int = 2
     batch_size: int = 20
     retention_days: int = 30
@@ -74,7 +73,7 @@ class Indexer:
         settings: IndexerSettings | None = None,
         embedding: Sequence[EmbeddingWorker] = (),
     ) -> None:
-        """`embedding` makes the vectors: a second step, run beside this one."""
+        """`embedding` are the workers that make vectors, run beside this one."""
         self._jobs = jobs
         self._files = files
         self._leader = leader
@@ -86,15 +85,13 @@ class Indexer:
         self._stopping = False
         self._purged_at = 0.0
         self._woken = 0
-        self._large: dict[asyncio.Task[None], str] = {}  # large files under way, with their tenant
-        self._turn = (
-            asyncio.Lock()
-        )  # first come, first served: a batch of small files, then a step of a large one
+        self._large: dict[asyncio.Task[None], str] = {}  # running large files, and their tenants
+        self._turn = asyncio.Lock()  # fair: a batch of small files, then a step of a large one
         self.completed = 0  # jobs of this process, for metrics
         self.leads = False
 
     def wake(self) -> None:
-        """Work was queued. From any thread."""
+        """Tell the worker that work was queued. Call from any thread."""
         self._woken += 1
         loop, event = self._loop, self._wake
         if loop is not None and event is not None and not event.is_set() and not loop.is_closed():
@@ -105,7 +102,7 @@ class Indexer:
         self.wake()
 
     async def run(self) -> None:
-        """Work until stopped. A failure of the loop itself is logged and the loop goes on."""
+        """Work until stopped. A failure of the loop itself is logged, and the loop goes on."""
         self._loop, self._wake, self._turn = (
             asyncio.get_running_loop(),
             asyncio.Event(),
@@ -120,8 +117,7 @@ class Indexer:
                         await self._drain_once()
                         await self._housekeep()
                     await self._jobs.flush_served()
-                # the worker's catch-all: an index that stops silently is worse than one that
-                # complains
+                # catch all: an index that stops silently is worse than one that logs errors
                 except Exception:
                     log.exception("the index worker failed; it goes on")
                     await asyncio.sleep(POLL_SECONDS)
@@ -131,15 +127,13 @@ class Indexer:
             for worker in self._embedding:
                 worker.stop()
             await asyncio.gather(*beside)
-            await self._give_up_large()
+            await self._stop_large()
             await self._jobs.flush_served()
             self._leader.release()
             self.leads = False
 
     async def _pause(self, wake: asyncio.Event) -> None:
-        """Until work is queued, and then a moment more: a burst of writes is indexed together,
-        not against itself.
-        """
+        """Wait for work, and then a moment more: a burst of writes is indexed as one batch."""
         try:
             async with asyncio.timeout(self._settings.poll_seconds):
                 await wake.wait()
@@ -155,9 +149,7 @@ class Indexer:
         wake.clear()
 
     async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
-        """Work off what is due now, if this process may lead; False when another one does (it
-        will do the work).
-        """
+        """Do all jobs that are due now; return False if another process leads."""
         if not await self._lead():
             return False
         self._turn = asyncio.Lock()
@@ -178,12 +170,12 @@ class Indexer:
             return True
         finally:
             keeping.cancel()
-            await self._give_up_large()
+            await self._stop_large()
             self._leader.release()
             self.leads = False
 
     async def _lead(self) -> bool:
-        """Whether this process leads. A new leader takes over what the last one left half done."""
+        """Return whether this process leads. A new leader takes over unfinished jobs."""
         if not self._leader.try_acquire():
             self.leads = False
         elif not self.leads:
@@ -192,19 +184,18 @@ class Indexer:
         return self.leads
 
     async def _drain_once(self, rounds: int | None = None) -> int:
-        """Work off small files and begin large ones; how many jobs were claimed."""
+        """Index small files and start large ones; return how many jobs were claimed."""
         done = 0
         while not self._stopping and rounds != 0 and await self._jobs.due():
             begun = time.monotonic()
             async with self._turn:
                 batch = await self._work_batch()
             if not batch:
-                break  # what is due are large files, and enough of them are under way
+                break  # only large files are due, and enough of them are running
             done += batch
             rounds = None if rounds is None else rounds - 1
-            if (
-                self._wake is not None and self._wake.is_set()
-            ):  # callers are writing: leave them most of the time
+            # callers are writing: leave them most of the time
+            if self._wake is not None and self._wake.is_set():
                 self._wake.clear()
                 await asyncio.sleep(
                     min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS)
@@ -227,23 +218,17 @@ class Indexer:
         return len(batch)
 
     async def _keep_leases(self) -> None:
-        """A large file takes longer than a lease, and a worker that is still at it is not a dead
-        one.
-        """
+        """Renew leases: a large file takes longer than one."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             try:
                 if self.leads:
                     await self._jobs.renew(self._owner)
-            except (
-                Exception
-            ):  # the next one may come through; if not, somebody else does the work again
+            except Exception:  # the next renewal may succeed; else another worker repeats the job
                 log.warning("the leases of this worker could not be renewed", exc_info=True)
 
     async def _work(self, jobs: Sequence[Job], sources: Sequence[Source]) -> None:
-        """Index small files, worked out in one go: a hop to a thread per job would cost more
-        than the work.
-        """
+        """Index small files in one thread: a thread per job would cost more than the work."""
         now = []
         for job, source in zip(jobs, sources, strict=True):
             if len(source.indexed) > LARGE_CHUNKS:
@@ -258,7 +243,7 @@ class Indexer:
         self._wake_embedding()
 
     async def _finish(self, job: Job, source: Source, steps: list[Step] | Exception) -> bool:
-        """Apply the steps of a small file; whether it is indexed now."""
+        """Apply the steps of a small file; return whether it is indexed."""
         try:
             if isinstance(steps, Exception):
                 raise steps
@@ -266,7 +251,7 @@ class Indexer:
                 if not await self._jobs.apply(
                     job, source.content_hash, step.change, step.terms, complete=step.last
                 ):
-                    return False  # somebody else has it, or a newer state of the file waits
+                    return False  # another worker has the job, or the file changed
             return True
         except Exception as error:  # one bad file must not stop the others
             await self._fail(job, error)
@@ -284,7 +269,7 @@ class Indexer:
             self._wake.set()
 
     async def _work_large(self, job: Job) -> None:
-        """Index a large file in steps. Between two of them other large files have their turn."""
+        """Index a large file in steps; other large files get their turn between them."""
         try:
             async with self._turn:
                 (source,) = await self._jobs.sources([job], BATCH_BYTES)
@@ -294,7 +279,7 @@ class Indexer:
             remaining = change.steps(STEP_CHUNKS)
             for number, part in enumerate(remaining, 1):
                 async with self._turn:
-                    step = await asyncio.to_thread(_analysed, part, number == len(remaining))
+                    step = await asyncio.to_thread(_analyse, part, number == len(remaining))
                     if not await self._jobs.apply(
                         job, source.content_hash, part, step.terms, complete=step.last
                     ):
@@ -303,10 +288,8 @@ class Indexer:
         except Exception as error:  # one bad file must not stop the others
             await self._fail(job, error)
 
-    async def _give_up_large(self) -> None:
-        """Stop in the middle of large files; whoever works next goes on from the steps that were
-        committed.
-        """
+    async def _stop_large(self) -> None:
+        """Stop large files between two steps; the next worker continues from there."""
         tasks = list(self._large)
         for task in tasks:
             task.cancel()
@@ -348,22 +331,22 @@ class Step:
     last: bool
 
 
-def _analysed(part: IndexChange, last: bool) -> Step:
+def _analyse(part: IndexChange, last: bool) -> Step:
     return Step(part, [terms_of(chunk) for chunk in part.added], last)
 
 
 def _steps(job: Job, source: Source) -> Iterator[Step]:
     parts = difference(job.path, source.content, source.indexed).steps(STEP_CHUNKS)
     for number, part in enumerate(parts, 1):
-        yield _analysed(part, number == len(parts))
+        yield _analyse(part, number == len(parts))
 
 
 def _all_steps(work: Sequence[tuple[Job, Source]]) -> list[list[Step] | Exception]:
-    """What must change for each job."""
+    """Return the steps of each job, or the error that analysing it raised."""
     made: list[list[Step] | Exception] = []
     for job, source in work:
         try:
             made.append(list(_steps(job, source)))
-        except Exception as error:  # handed to the job it belongs to
+        except Exception as error:  # reported by the job it belongs to
             made.append(error)
     return made

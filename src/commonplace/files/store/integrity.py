@@ -1,4 +1,4 @@
-"""How to check the database of files: content against its hashes, and what can be derived anew."""
+"""Integrity checks of the files database: content against its hashes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ DERIVED = ("search_", "mcp_file_chunks", "mcp_file_index_jobs")
 
 
 def database_checks(path: Path) -> DatabaseChecks:
+    """Return the checks; derived tables can be rebuilt."""
     digests = tuple(
         StoredDigest(table, ("content_hash", f"CAST({column} AS BLOB)"), _matches)
         for table, column in (("mcp_files", "content"), ("mcp_file_chunks", "chunk_content"))
@@ -28,7 +29,7 @@ def _matches(values: Sequence[Value]) -> bool:
 
 
 def queue_everything(connection: apsw.Connection) -> None:
-    """Queue every live file of every tenant, for an index that begins empty."""
+    """Queue every live file of every tenant, for an empty index."""
     now = time.time_ns() // 1000
     connection.execute(
         "INSERT INTO mcp_file_index_jobs"

@@ -1,9 +1,8 @@
-"""The vectors of files in PostgreSQL (pgvector): exact for small projects, an HNSW index of its
-own for each large one.
+"""Vectors of files in PostgreSQL (pgvector): exact for small projects, HNSW for large ones.
 
-A vector belongs to a chunk and goes with it; a chunk's text never changes. So making the vectors
-right is making the missing ones, in small steps that can be taken again. An approximate index holds
-one project's rows only, and is built beside running searches.
+A vector belongs to a chunk and is deleted with it; the text of a chunk never changes. So
+synchronising is making the missing vectors, in small steps that can be repeated. An approximate
+index covers one project and is built beside running searches.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
     from commonplace.search.model import Vectors
 
 log = logging.getLogger("commonplace.files.embeddings")
-EXACT_ROWS = 10_000  # vectors of a project up to which each is compared (ADR 0082)
-SELECTIVE_PREFIX = 2_000  # chunks below a path prefix up to which only they are compared
+EXACT_ROWS = 10_000  # vectors of a project up to which all are compared (ADR 0082)
+SELECTIVE_PREFIX = 2_000  # chunks below a prefix up to which only they are compared
 INDEXED_DIMENSIONS = 4_000  # pgvector's limit for an HNSW index over halfvec
 PLAIN_DIMENSIONS = 1_900  # a row must fit into a page
 EFFORT = 100  # hnsw.ef_search
-INDEX_MEMORY = "512MB"  # of the server while it builds one index, unless it is set to give more
+INDEX_MEMORY = "512MB"  # of the server while it builds an index, unless more is configured
 BATCH = 32
-LOOK_EVERY = 500  # vectors added before the need for an index is looked at again
+LOOK_EVERY = 500  # vectors added before the need for an index is checked again
 _QUERIES = load_postgres_queries("commonplace.files.store", "postgres_embeddings.sql")
 _STALE = "the vectors were made by another model; a worker is replacing them"
 
@@ -63,7 +62,7 @@ class PostgresEmbeddings:
     async def nearest(
         self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
     ) -> Neighbours:
-        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`."""
+        """Return the `limit` nearest keys below the prefix, and the cosines of `also`."""
         try:
             return await self._database.read(
                 lambda c: self._nearest(c, partition, _text(vector), limit, prefix, also),
@@ -82,9 +81,9 @@ class PostgresEmbeddings:
         embed: Callable[[Sequence[str]], Vectors],
         most: int | None = None,
     ) -> int:
-        """Make `most` of the vectors that are missing; return how many are left.
+        """Make up to `most` missing vectors; return how many are left.
 
-        Each batch is kept, whatever happens to the next.
+        Each batch is committed by itself.
         """
         texts = {int(passage.key.rpartition("#")[2]): passage.text for passage in passages}
         values = {
@@ -107,7 +106,7 @@ class PostgresEmbeddings:
         return len(missing) - len(now)
 
     async def add(self, partition: Partition, vectors: Sequence[tuple[int, Any]]) -> None:
-        """Keep the vectors of chunks. A later one of the same chunk takes its place."""
+        """Store the vectors of chunks; replace those that exist."""
         place = {
             "tenant": partition.tenant,
             "project": partition.scope,
@@ -232,14 +231,14 @@ class PostgresEmbeddings:
         thread.start()
 
     def build_index(self, partition_id: int) -> None:
-        """Give a large project its approximate index, while everything goes on.
+        """Build the approximate index of a large project, beside running searches.
 
         Of several processes, one does it.
         """
         try:
             raw = self._database.connect()
         except CommonplaceError:
-            return  # looked at again with later vectors
+            return  # checked again with later vectors
         try:
             connection = PostgresConnection(raw)
             locked = connection.execute(self._statement("index_lock", partition_id)).fetchone()
@@ -248,7 +247,7 @@ class PostgresEmbeddings:
             name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
             if (name, False) in connection.execute(
                 _QUERIES["embedding_indexes"]
-            ).fetchall():  # left by a build that was cut off
+            ).fetchall():  # left by an interrupted build
                 connection.execute(self._statement("index_drop", partition_id))
             connection.execute(_QUERIES["index_room"], {"room": INDEX_MEMORY})
             connection.execute(self._statement("index_build", partition_id))
@@ -265,7 +264,7 @@ class PostgresEmbeddings:
 
 
 def vector_length(connection: PostgresConnection) -> int:
-    """The length of the vectors that the table holds."""
+    """Return the length of the vectors in the table."""
     row = connection.execute(_QUERIES["embedding_length"]).fetchone()
     return int(row[0]) if row else 0
 
@@ -284,9 +283,9 @@ def require_length(database: PostgresDatabase, dimensions: int) -> None:
 
 
 def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
-    """Bring the table to another length of vectors: the old ones go, and all files are queued.
+    """Change the length of the vectors: delete the old ones and queue all files.
 
-    (Length before, files queued.)
+    Return the length before, and how many files were queued.
     """
 
     def work(connection: PostgresConnection) -> tuple[int, int]:
@@ -294,7 +293,7 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
         if before == dimensions:
             return before, 0
         for name, _ in connection.execute(_QUERIES["embedding_indexes"]).fetchall():
-            connection.execute(f"DROP INDEX {name}")  # a name of our own, with a number at its end
+            connection.execute(f"DROP INDEX {name}")  # our own name, ending in a number
         connection.execute(_QUERIES["embedding_clear"])
         connection.execute(_QUERIES["embedding_resize"].replace("DIMENSIONS", str(dimensions)))
         connection.execute(
@@ -307,7 +306,7 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
 
 
 def _unpacked(packed: bytes) -> Any:
-    """A halfvec as pgvector sends it: its length, a word for later use, and big-endian numbers."""
+    """Decode a halfvec of pgvector: its length, a reserved word, big-endian numbers."""
     import numpy as np
 
     return np.frombuffer(packed, dtype=">f2", offset=4).astype(np.float32)

@@ -1,6 +1,4 @@
-"""The semantic sides of files with their vectors in PostgreSQL: the model of this machine, and
-an external one asked with callers' keys.
-"""
+"""Semantic sides of files with vectors in PostgreSQL: a local model, or an external one."""
 
 from __future__ import annotations
 

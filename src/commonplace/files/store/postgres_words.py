@@ -1,9 +1,8 @@
-"""Contract 003's transitional lexical mode: the words of chunks in a GIN index over tsvector,
-ranked by ts_rank.
+"""Contract 003's transitional lexical mode: words in a GIN index over tsvector, ranked by ts_rank.
 
-The terms are those of the one text analysis, so both modes find the same files. A document's score
-is, over the query's terms it holds, what a term tells (idf, inside the project) times its ts_rank,
-which lies in 0 to 1: the share of the ceiling compares as BM25's does.
+The terms come from the same text analysis, so both modes find the same files. A document's score is
+the sum, over the query's terms it has, of idf (inside the project) times ts_rank, which is 0 to 1:
+the share of the ceiling compares as BM25's does.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from commonplace.storage.queries import load_postgres_queries
 from commonplace.storage.relational import SqlConnection
 
 log = logging.getLogger("commonplace.files.words")
-LABELS = {TEXT: "A", CONTEXT: "B"}  # what PostgreSQL calls weights of positions, D to A
+LABELS = {TEXT: "A", CONTEXT: "B"}  # PostgreSQL's labels of positions, D to A
 MEASURE = "ts_rank"
-MAX_FREQUENCY = 64  # of a term in a field; ts_rank hardly tells more from fewer
-COUNTED = 10_001  # chunks of a project counted; beyond, only the logarithm matters
+MAX_FREQUENCY = 64  # of a term in a field; ts_rank hardly distinguishes more
+COUNTED = 10_001  # of a project; beyond, only the logarithm matters
 AT_ONCE = 500
 _QUERIES = load_postgres_queries("commonplace.files.store", "postgres_words.sql")
 
@@ -76,9 +75,7 @@ class PostgresWords:
         *,
         weights: Mapping[str, float],
     ) -> LexicalResult:
-        """The scores of given chunks wherever they rank; those without a query term are left
-        out.
-        """
+        """Score given chunks wherever they rank; leave out those without a query term."""
         ids = [int(key.rpartition("#")[2]) for key in keys]
         return await self._read(
             lambda connection: _ranked(connection, partition, terms, weights, len(ids), "", ids)
@@ -98,20 +95,21 @@ def add_words(
     tenant: str,
     chunks: Sequence[tuple[int, Terms]],
 ) -> None:
-    """Index the words of chunks, in the caller's transaction. They go with their chunk."""
+    """Index the words of chunks, in the caller's transaction; deleted with their chunk."""
     rows = [
-        {"id": chunk_id, "tenant": tenant, "words": words_of(partition_id, held)}
-        for chunk_id, held in chunks
+        {"id": chunk_id, "tenant": tenant, "words": words_of(partition_id, terms)}
+        for chunk_id, terms in chunks
     ]
     connection.executemany(_QUERIES["chunk_words_add"], rows)
 
 
-def words_of(partition_id: int, held: Terms) -> str:
-    """A chunk's terms as PostgreSQL writes a tsvector. ts_rank counts positions and looks at
-    their labels, never at where they are.
+def words_of(partition_id: int, terms: Terms) -> str:
+    """Return the terms of a chunk as a tsvector literal.
+
+    ts_rank counts positions and reads their labels, never the positions themselves.
     """
     places: dict[str, list[str]] = {f"#{partition_id}": []}
-    for field, frequencies in held.items():
+    for field, frequencies in terms.items():
         for term, frequency in frequencies.items():
             known = places.setdefault(term, [])
             known += [
@@ -156,8 +154,8 @@ def _ranked(
         _QUERIES["words_holders"], {"terms": _json(list(bound.values()))}
     ).fetchall()
     told = [
-        QueryTerm(asked[number - 1], int(held), idf(documents, int(held)))
-        for number, held in holders
+        QueryTerm(asked[number - 1], int(count), idf(documents, int(count)))
+        for number, count in holders
     ]
     told = sorted(told, key=informative_first)[:MAX_QUERY_TERMS]
     values = {
@@ -171,8 +169,8 @@ def _ranked(
     }
     matches = []
     for key, score, numbers in connection.execute(_QUERIES["words_rank"], values):
-        held = tuple(told[number - 1].term for number in sorted(numbers))
-        matches.append(LexicalMatch(str(key), round(float(score), SCORE_DIGITS), held))
+        matched = tuple(told[number - 1].term for number in sorted(numbers))
+        matches.append(LexicalMatch(str(key), round(float(score), SCORE_DIGITS), matched))
     matches.sort(key=lambda match: (-match.score, match.key))
     return LexicalResult(
         tuple(matches[:limit]), tuple(told), documents, sum(term.idf for term in told), MEASURE
@@ -180,7 +178,7 @@ def _ranked(
 
 
 def _labelled(weights: Mapping[str, float]) -> list[float]:
-    """The weights of the fields in PostgreSQL's order, D to A, the largest 1."""
+    """Return the weights of the fields in PostgreSQL's order, D to A, the largest 1."""
     largest = max(weights.values(), default=1.0) or 1.0
     by_label = {
         LABELS[field]: weight / largest for field, weight in weights.items() if field in LABELS
@@ -192,7 +190,7 @@ def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-# -- which mode a database is in
+# The mode of a database
 
 
 def lexical_mode(connection: PostgresConnection) -> LexicalMode:
@@ -214,10 +212,9 @@ def require_mode(database: PostgresDatabase, mode: LexicalMode) -> None:
 
 
 def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode, int]:
-    """Complete what a mode needs, in small steps that are kept, then say that the database is in
-    it.
+    """Complete what a lexical mode needs, in small committed steps, then record the mode.
 
-    (Mode before, chunks indexed.)
+    Return the mode before, and how many chunks were indexed.
     """
     before = database.read_now(lexical_mode)
     postings, made, after = PostgresPostings(database), 0, 0
@@ -260,8 +257,8 @@ def _postings_step(
     documents: dict[Partition, list[IndexDocument]] = {}
     for chunk_id, tenant, project, path, tokens in rows:
         fields = {
-            field: [term for term, frequency in held.items() for _ in range(frequency)]
-            for field, held in tokens.items()
+            field: [term for term, frequency in terms.items() for _ in range(frequency)]
+            for field, terms in tokens.items()
         }
         documents.setdefault(Partition(tenant, COLLECTION, project), []).append(
             IndexDocument(key_of(path, chunk_id), fields)

@@ -1,4 +1,4 @@
-"""All stored files as text, for examinations by the operator."""
+"""All stored files as text, for checks by the operator."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ AT_ONCE = 16  # files of up to 10 MB each
 
 
 def stored_texts(store: FileStore) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a reference, project, original name and content, of every live file of all tenants.
+    """Yield a reference, then project, original name and content, of every live file.
 
-    Runs event loops of its own.
+    Covers all tenants. Runs its own event loops.
     """
     last, local = 0, tenant_hash(LOCAL_TENANT)
     while rows := asyncio.run(store.contents(last, AT_ONCE)):

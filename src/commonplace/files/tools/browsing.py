@@ -1,6 +1,4 @@
-"""file_browse, file_deleted: page by page through a directory and through what could be
-restored.
-"""
+"""file_browse, file_deleted: pages of a directory and of deleted files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""file_search and file_grep: finding text in files."""
+"""file_search and file_grep: find text in files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Input schemas of the files tools with the limits of this server's configuration, so that
-clients see what they may ask for.
-"""
+"""Input schemas of file tools with the limits of this server's configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from commonplace.kernel.settings import FilesSettings
 
 
 def with_limits(tools: tuple[Tool, ...], settings: FilesSettings) -> tuple[Tool, ...]:
-    """The same tools; file_search, file_list and file_write say what the settings allow."""
+    """Return the tools; file_search, file_list and file_write describe the configured limits."""
     search = settings.search
     chunks = Field(
         default=min(search.limit_default, search.limit_max),

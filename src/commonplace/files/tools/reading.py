@@ -1,4 +1,4 @@
-"""file_stat, file_read, file_list: looking at files."""
+"""file_stat, file_read, file_list: read files and directories."""
 
 from __future__ import annotations
 

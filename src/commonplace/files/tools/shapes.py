@@ -1,4 +1,4 @@
-"""Arguments and answers that several file tools share."""
+"""Arguments and results that several file tools share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from commonplace.kernel.clock import iso
 ZERO_TIME = "0001-01-01T00:00:00Z"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Lengths and characters are checked by the domain, whose messages say what is wrong and what was
-# meant.
+# Lengths and characters are checked by the domain, whose messages suggest a legal name.
 ProjectName = Annotated[
     str,
     Field(
@@ -71,7 +70,7 @@ class FileEntryOutput(TypedDict):
 
 
 def moment(microseconds: int | None) -> str:
-    """A time of the store as the contract writes it; nothing is the zero time."""
+    """Return a time of the store as the contract writes it; None is the zero time."""
     return ZERO_TIME if microseconds is None else iso(_EPOCH + timedelta(microseconds=microseconds))
 
 

@@ -1,6 +1,4 @@
-"""file_projects, file_usage, file_index_status: what there is, how full it is, and how fresh the
-index is.
-"""
+"""file_projects, file_usage, file_index_status: quotas and the state of the index."""
 
 from __future__ import annotations
 

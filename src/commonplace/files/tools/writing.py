@@ -1,4 +1,4 @@
-"""file_write, file_edit, file_delete, file_rename, file_restore: changing files."""
+"""file_write, file_edit, file_delete, file_rename, file_restore: change files."""
 
 from __future__ import annotations
 

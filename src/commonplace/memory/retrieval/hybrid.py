@@ -151,8 +151,8 @@ class HybridIndex:
             cosines = await asyncio.to_thread(
                 self.vectors.near_entry, tenant, entry, limit, list(terms)
             )
-        unread = [key for key in cosines if key not in sharing.held]
-        counts = {**sharing.held, **await self.postings.held(partition(tenant), unread)}
+        unread = [key for key in cosines if key not in sharing.contents]
+        counts = {**sharing.contents, **await self.postings.contents(partition(tenant), unread)}
         matches = [
             EntryMatch(
                 entry_id(key),

@@ -69,7 +69,7 @@ class EntryPostings(LexicalStore, Protocol):
         """
         ...
 
-    async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
+    async def contents(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
 
 
 class EntryWords:
@@ -193,7 +193,7 @@ class LexicalIndex:
     ) -> SimilarMatches:
         sharing, rarity = await self.sharing(tenant, entry, limit)
         matches = [
-            EntryMatch(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT))
+            EntryMatch(entry_id(m.key), 0.0, terms=m.terms, words=sharing.contents[m.key].get(TEXT))
             for m in sharing.matches
         ]
         known = {match.entry_id for match in matches}

@@ -38,5 +38,7 @@ def numbers_in(bits: int) -> Iterator[int]:
 def those_in(bits: int, numbers: Iterable[int]) -> list[int]:
     """Return those of the numbers that are in the set."""
     size = bits.bit_length()
-    held = bits.to_bytes((size + 7) // 8, "little")
-    return [number for number in numbers if number < size and held[number >> 3] >> (number & 7) & 1]
+    octets = bits.to_bytes((size + 7) // 8, "little")
+    return [
+        number for number in numbers if number < size and octets[number >> 3] >> (number & 7) & 1
+    ]

@@ -82,7 +82,7 @@ class PostgresPostings(IndexWriter):
             lambda connection: self._search.score(connection, partition, terms, keys, weights)
         )
 
-    async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
+    async def contents(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         """Return the terms of given documents."""
         return await self._read(
             lambda connection: self._search.contents(connection, partition, keys)

@@ -148,7 +148,7 @@ class SqlitePostings(IndexWriter):
         with _as_unavailable(), self._database.snapshot() as connection:
             return self._search.score(connection, partition, terms, keys, weights)
 
-    async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
+    async def contents(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         """Return the terms of given documents."""
         with _as_unavailable(), self._database.snapshot() as connection:
             return self._search.contents(connection, partition, keys)
