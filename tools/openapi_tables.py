@@ -22,7 +22,7 @@ from commonplace.openapi.engine.convert.chain import LADDER, convert
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from commonplace.openapi.engine.generate.operations import ApiReader
-from commonplace.openapi.engine.generate.run import generate, modern
+from commonplace.openapi.engine.generate.run import generate, upgrade_document
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.engine.yaml.emit import to_json
 
@@ -82,7 +82,7 @@ def generate_one(path: Path) -> dict[str, Any]:
     from test_generate_go import untyped
 
     document = load(path.read_bytes())
-    declared, lost = untyped(ApiReader(modern(document.data, document.family)).read())
+    declared, lost = untyped(ApiReader(upgrade_document(document.data, document.family)).read())
     row: dict[str, Any] = {"declared": declared, "untyped": lost}
     began = time.process_time()
     made = generate(document.data, document.family, client=True, server=True)

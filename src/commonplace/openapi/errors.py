@@ -105,7 +105,7 @@ OVERLAY_TARGET_UNMATCHED = Code(
 FOREIGN_FILE = Code(
     "FOREIGN_FILE",
     Kind.CONFLICT,
-    "A file in the way is no OpenAPI document, or was not generated; it is kept.",
+    "A file in the way is not an OpenAPI document, or was not generated; it is kept.",
 )
 WRITE_FAILED = Code("WRITE_FAILED", Kind.UNAVAILABLE, "The result could not be written to disk.")
 

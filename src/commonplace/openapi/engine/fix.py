@@ -69,17 +69,17 @@ def fix(document: JsonObject, family: Family, options: FixOptions) -> FixedDocum
     Without repairs, the result has the same document object.
     """
     fixer = _Fixer(document, family, options.used_elsewhere)
-    fixer.path_parameters()
+    fixer.fix_path_parameters()
     if options.duplicate_operation_ids:
-        fixer.operation_ids()
+        fixer.fix_operation_ids()
     if options.schema_names:
-        fixer.schema_names()
+        fixer.fix_schema_names()
     if options.stub_missing_refs:
-        fixer.missing_references()
+        fixer.add_missing_references()
     if options.prune or options.prune_paths:
-        fixer.empty_paths()
+        fixer.prune_empty_paths()
     if options.prune or options.prune_schemas:
-        fixer.unused_schemas()
+        fixer.prune_unused_schemas()
     return FixedDocument(fixer.document, tuple(fixer.fixes))
 
 
@@ -89,11 +89,11 @@ def find_external_uses(document: ApiDocument, resolver: ReferenceResolver) -> fr
     prefix = "/definitions/" if document.family is Family.V20 else "/components/schemas/"
     names: set[str] = set()
     for base, tree in list(resolver.trees.items()):
-        for reference in _references(tree) if base else ():
+        for reference in _iterate_references(tree) if base else ():
             with suppress(CommonplaceError):
                 target = resolver.resolve(reference, base)
                 if not target.base and target.pointer.startswith(prefix):
-                    names.update(_plain(target.pointer[len(prefix) :]))
+                    names.update(_decode_names(target.pointer[len(prefix) :]))
     return frozenset(names)
 
 
@@ -122,15 +122,15 @@ class _Fixer:
         self.old = family is Family.V20
         self.fixes: list[Fix] = []
 
-    def _change(
+    def _record(
         self, kind: str, path: str, description: str, action: Callable[[JsonObject], None]
     ) -> None:
         """Make a repair and record it."""
-        self._own()
+        self._copy_once()
         action(self.document)
         self.fixes.append(Fix(kind, path, description))
 
-    def _own(self) -> None:
+    def _copy_once(self) -> None:
         """Copy the document unless it is a copy already."""
         if self.document is self.source:
             self.document = clone(self.source)
@@ -153,23 +153,23 @@ class _Fixer:
                 yield method, operation, f"{pointer}/additionalOperations/{escape_token(method)}"
 
     # Path parameters
-    def path_parameters(self) -> None:
+    def fix_path_parameters(self) -> None:
         """Declare missing path parameters and make all of them required."""
-        self._required_components()
+        self._require_component_parameters()
         for path, item, pointer in self._paths():
             if "$ref" in item:
                 continue
             self._require(item, pointer)
             names = list(dict.fromkeys(_TEMPLATE.findall(path)))
-            shared = self._declared(item)
+            shared = self._declared_names(item)
             for _, operation, where in self._operations(item, pointer):
                 self._require(operation, where)
-                declared = shared | self._declared(operation)
+                declared = shared | self._declared_names(operation)
                 for name in names:
                     if name not in declared:
                         self._declare(operation, where, name)
 
-    def _declared(self, node: JsonObject) -> set[str]:
+    def _declared_names(self, node: JsonObject) -> set[str]:
         names = set()
         parameters = node.get("parameters")
         for parameter in parameters if isinstance(parameters, list) else ():
@@ -197,7 +197,7 @@ class _Fixer:
             parameters = node.get("parameters")
             node["parameters"] = [*(parameters if isinstance(parameters, list) else []), parameter]
 
-        self._change(
+        self._record(
             "missing-path-parameter",
             pointer,
             f"Declared path parameter {name!r} as a required string.",
@@ -207,9 +207,9 @@ class _Fixer:
     def _require(self, node: JsonObject, pointer: str) -> None:
         parameters = node.get("parameters")
         for index, parameter in enumerate(parameters if isinstance(parameters, list) else ()):
-            self._require_one(parameter, f"{pointer}/parameters/{index}")
+            self._require_parameter(parameter, f"{pointer}/parameters/{index}")
 
-    def _require_one(self, parameter: Json, where: str) -> None:
+    def _require_parameter(self, parameter: Json, where: str) -> None:
         if (
             not isinstance(parameter, dict)
             or parameter.get("in") != "path"
@@ -221,19 +221,19 @@ class _Fixer:
             resolve_pointer(document, "#" + where)["required"] = True
 
         name = str(parameter.get("name"))
-        self._change(
+        self._record(
             "path-parameter-not-required", where, f"Made path parameter {name!r} required.", require
         )
 
-    def _required_components(self) -> None:
+    def _require_component_parameters(self) -> None:
         base = "/parameters" if self.old else "/components/parameters"
         container = self.document if self.old else self.document.get("components")
         parameters = container.get("parameters") if isinstance(container, dict) else None
         for name, parameter in list(parameters.items()) if isinstance(parameters, dict) else ():
-            self._require_one(parameter, f"{base}/{escape_token(name)}")
+            self._require_parameter(parameter, f"{base}/{escape_token(name)}")
 
     # Operation ids
-    def operation_ids(self) -> None:
+    def fix_operation_ids(self) -> None:
         """Give later operations with a used operationId a number."""
         operations = _Operations()
         operations.rewrite(self.document, "document")
@@ -257,7 +257,7 @@ class _Fixer:
             def rename(document: JsonObject, where: str = where, new: str = new) -> None:
                 resolve_pointer(document, "#" + where)["operationId"] = new
 
-            self._change(
+            self._record(
                 "duplicate-operation-id",
                 f"{where}/operationId",
                 f"Renamed {identifier!r} to {new!r}.",
@@ -276,7 +276,7 @@ class _Fixer:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def schema_names(self) -> None:
+    def fix_schema_names(self) -> None:
         """Rename schemas whose names are not plain, such as `Response[User]`."""
         schemas = self._schemas()
         taken = set(schemas)
@@ -293,7 +293,7 @@ class _Fixer:
         if not renames:
             return
         section = "definitions" if self.old else "schemas"
-        self._own()  # what renaming leaves alone it shares
+        self._copy_once()  # what renaming leaves alone it shares
         self.document = rename_components(self.document, {section: renames}, old=self.old)
         for name, new in renames.items():
             pointer = f"{self._schema_base}/{escape_token(name)}"
@@ -305,11 +305,11 @@ class _Fixer:
                 )
             )
 
-    def missing_references(self) -> None:
+    def add_missing_references(self) -> None:
         """Add stubs for schemas and responses that are referred to but missing."""
         prefix = f"#{self._schema_base}/"
         responses = "#/responses/" if self.old else "#/components/responses/"
-        for reference in list(dict.fromkeys(_references(self.document, in_data=False))):
+        for reference in list(dict.fromkeys(_iterate_references(self.document, in_data=False))):
             kind = (
                 "schema"
                 if reference.startswith(prefix)
@@ -347,12 +347,12 @@ class _Fixer:
                 node = child
             node[name] = dict(stub)
 
-        self._change(
+        self._record(
             "stub-missing-ref", reference[1:], f"Added a stub for the missing {kind} {name!r}.", add
         )
 
     # Pruning
-    def empty_paths(self) -> None:
+    def prune_empty_paths(self) -> None:
         """Remove paths without operations."""
         for path, item, pointer in self._paths():
             if "$ref" in item or any(True for _ in self._operations(item, pointer)):
@@ -361,14 +361,14 @@ class _Fixer:
             def remove(document: JsonObject, path: str = path) -> None:
                 del document["paths"][path]
 
-            self._change(
+            self._record(
                 "pruned-empty-path",
                 pointer,
                 f"Removed path {path!r}, which has no operations.",
                 remove,
             )
 
-    def unused_schemas(self) -> None:
+    def prune_unused_schemas(self) -> None:
         """Remove schemas that nothing refers to."""
         schemas = self._schemas()
         if not schemas:
@@ -377,20 +377,20 @@ class _Fixer:
         plain = replace_anchors(self.document)
         inside = resolve_pointer(plain, "#" + self._schema_base)
         used: set[str] = set()
-        pending = [*self.used_elsewhere, *_names(self._without_schemas(plain), prefix)]
+        pending = [*self.used_elsewhere, *_referenced_names(self._without_schemas(plain), prefix)]
         while pending:
             name = pending.pop()
             if name in used or name not in schemas:
                 continue
             used.add(name)
-            pending.extend(_names(inside[name], prefix))
+            pending.extend(_referenced_names(inside[name], prefix))
         for name in [name for name in schemas if name not in used]:
 
             def remove(document: JsonObject, name: str = name) -> None:
                 del resolve_pointer(document, "#" + self._schema_base)[name]
 
             pointer = f"{self._schema_base}/{escape_token(name)}"
-            self._change(
+            self._record(
                 "pruned-unused-schema",
                 pointer,
                 f"Removed schema {name!r}, which nothing refers to.",
@@ -409,7 +409,7 @@ class _Fixer:
         return {**document, "components": rest}
 
 
-def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
+def _iterate_references(node: Json, *, in_data: bool = True) -> Iterator[str]:
     """Yield every `$ref` and discriminator mapping target in document order.
 
     `in_data` includes those in examples and defaults.
@@ -436,16 +436,16 @@ def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
             )
 
 
-def _names(node: Json, prefix: str) -> Iterator[str]:
+def _referenced_names(node: Json, prefix: str) -> Iterator[str]:
     """Yield the names of schemas that an object refers to."""
-    for reference in _references(node):
+    for reference in _iterate_references(node):
         if reference.startswith(prefix):
-            yield from _plain(reference[len(prefix) :])
+            yield from _decode_names(reference[len(prefix) :])
         elif "/" not in reference and "#" not in reference:
             yield reference  # a discriminator may name a schema by its bare name
 
 
-def _plain(pointer: str) -> Iterator[str]:
+def _decode_names(pointer: str) -> Iterator[str]:
     """Yield the name at the start of a pointer, with and without percent escapes decoded."""
     plain = pointer.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
     yield plain

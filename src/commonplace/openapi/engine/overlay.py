@@ -101,7 +101,7 @@ def validate_overlay(overlay: Json) -> OverlayReport:
         and re.fullmatch(r"\d+(\.\d+)*", version)
         and version[:3] not in SUPPORTED
     ):
-        raise unsupported(version)
+        raise unsupported_version(version)
     elif match is None:
         verdict.errors.append(
             OverlayFinding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0.")
@@ -130,7 +130,7 @@ def validate_overlay(overlay: Json) -> OverlayReport:
         _check_action(verdict, action, f"/actions/{index}", newer=newer)
         if action in actions[:index] if len(actions) <= 500 else False:
             verdict.errors.append(
-                OverlayFinding(f"/actions/{index}", "The same action stands there twice.")
+                OverlayFinding(f"/actions/{index}", "The same action appears twice.")
             )
     return verdict
 
@@ -151,7 +151,7 @@ def require_valid_overlay(overlay: Json) -> None:
         )
 
 
-def unsupported(version: str) -> CommonplaceError:
+def unsupported_version(version: str) -> CommonplaceError:
     """Return the error for an unsupported version."""
     return CommonplaceError(
         UNSUPPORTED_VERSION,
@@ -247,7 +247,7 @@ def _check_path(verdict: OverlayReport, text: str, path: str) -> None:
     try:
         PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
-        repaired = _repaired(text)
+        repaired = _repair(text)
         if repaired is not None:
             verdict.warnings.append(
                 OverlayFinding(
@@ -264,7 +264,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
-def _repaired(text: str) -> str | None:
+def _repair(text: str) -> str | None:
     """Put `.x-name` in brackets, as RFC 9535 requires; None if that does not help.
 
     It is common in overlays, and in the examples of the specification.
@@ -286,11 +286,11 @@ def _repaired(text: str) -> str | None:
     return repaired
 
 
-def _compiled(text: str, index: int) -> JSONPathQuery:
+def _compile(text: str, index: int) -> JSONPathQuery:
     try:
         return PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
-        repaired = _repaired(text)
+        repaired = _repair(text)
         if repaired is not None:
             return PATHS.compile(repaired)
         raise CommonplaceError(
@@ -334,7 +334,7 @@ def _apply(result: AppliedOverlay, action: JsonObject, index: int, *, newer: boo
         if "update" in action
         else "none"
     )
-    locations = _locations(result.document, _compiled(target, index), index)
+    locations = _find_locations(result.document, _compile(target, index), index)
     change = OverlayChange(
         index, target, operation, len(locations), str(action.get("description") or "")
     )
@@ -351,9 +351,9 @@ def _apply(result: AppliedOverlay, action: JsonObject, index: int, *, newer: boo
         value = (
             action.get("update")
             if operation == "update"
-            else _source(result.document, action["copy"], index)
+            else _copy_source(result.document, action["copy"], index)
         )
-        result.added += _size(value) * len(locations)
+        result.added += _count_values(value) * len(locations)
         if result.added > MAX_ADDED:
             raise CommonplaceError(
                 INVALID_OVERLAY,
@@ -364,7 +364,7 @@ def _apply(result: AppliedOverlay, action: JsonObject, index: int, *, newer: boo
     return change
 
 
-def _size(value: Json) -> int:
+def _count_values(value: Json) -> int:
     pending, count = [value], 0
     while pending:
         node = pending.pop()
@@ -375,7 +375,7 @@ def _size(value: Json) -> int:
     return count
 
 
-def _locations(
+def _find_locations(
     document: JsonObject, query: JSONPathQuery, index: int
 ) -> list[tuple[int | str, ...]]:
     found: dict[tuple[int | str, ...], None] = {}
@@ -394,18 +394,18 @@ def _locations(
     return list(found)
 
 
-def _source(document: JsonObject, path: str, index: int) -> Json:
-    nodes = _locations(document, _compiled(path, index), index)
+def _copy_source(document: JsonObject, path: str, index: int) -> Json:
+    nodes = _find_locations(document, _compile(path, index), index)
     if len(nodes) != 1:
         raise CommonplaceError(
             INVALID_OVERLAY,
             f"Action {index}: `copy` must select one place; {path[:200]!r} selects {len(nodes)}.",
             details={"action_index": index, "match_count": len(nodes)},
         )
-    return clone(_at(document, nodes[0]))
+    return clone(_lookup(document, nodes[0]))
 
 
-def _at(document: Json, location: tuple[int | str, ...]) -> Json:
+def _lookup(document: Json, location: tuple[int | str, ...]) -> Json:
     for token in location:
         document = document[token]
     return document
@@ -419,7 +419,7 @@ def _remove(result: AppliedOverlay, location: tuple[int | str, ...], index: int)
             details={"action_index": index},
         )
     try:
-        del _at(result.document, location[:-1])[location[-1]]
+        del _lookup(result.document, location[:-1])[location[-1]]
     except (KeyError, IndexError, TypeError):
         return  # its parent went first
 
@@ -428,7 +428,7 @@ def _update(
     result: AppliedOverlay, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool
 ) -> None:
     try:
-        node = _at(result.document, location)
+        node = _lookup(result.document, location)
     except (KeyError, IndexError, TypeError):
         return  # an earlier match of this action replaced its parent
     if isinstance(node, dict):
@@ -445,7 +445,7 @@ def _update(
                 f"Action {index}: Overlay 1.0 updates objects and lists only; the plain value "
                 f"was replaced."
             )
-        parent = _at(result.document, location[:-1])
+        parent = _lookup(result.document, location[:-1])
         parent[location[-1]] = clone(value)
 
 

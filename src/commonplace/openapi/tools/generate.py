@@ -67,7 +67,7 @@ class GenerateInput(Arguments):
     @classmethod
     def _check_package_name(cls, value: str) -> str:
         if value and not is_package_name(value):
-            raise ValueError("package_name must be a lower-case identifier that is no keyword")
+            raise ValueError("package_name must be a lower-case identifier and not a keyword")
         return value or "api"
 
 

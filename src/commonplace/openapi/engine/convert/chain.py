@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from commonplace.kernel.json_types import JsonObject
-from commonplace.openapi.engine.convert.dangling import tell_dangling
+from commonplace.openapi.engine.convert.dangling import report_dangling_references
 from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
 from commonplace.openapi.engine.convert.down_3_2 import down_to_3_1
 from commonplace.openapi.engine.convert.issues import ConversionIssue, IssueLog
@@ -58,13 +58,15 @@ def convert(
         reached = LADDER[here]
         patch = declared if reached is target else PATCH[reached]
         document = (
-            _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
+            _convert_up(document, reached, issues, patch)
+            if up
+            else _convert_down(document, reached, issues, patch)
         )
-    tell_dangling(document, issues)
-    return Conversion(document, tuple(_last_word(issues.found)))
+    report_dangling_references(document, issues)
+    return Conversion(document, tuple(_drop_superseded(issues.found)))
 
 
-def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
+def _drop_superseded(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
     """Drop issues about extensions that a later step removed.
 
     Only the removal is reported, at the place in the source.
@@ -78,7 +80,9 @@ def _last_word(issues: list[ConversionIssue]) -> Iterator[ConversionIssue]:
             yield replace(issue, path="/webhooks") if kept else issue
 
 
-def _up(document: JsonObject, reached: Family, issues: IssueLog, version: str) -> JsonObject:
+def _convert_up(
+    document: JsonObject, reached: Family, issues: IssueLog, version: str
+) -> JsonObject:
     if reached is Family.V30:
         return SwaggerUp(document, issues).convert(version)
     return (
@@ -88,7 +92,9 @@ def _up(document: JsonObject, reached: Family, issues: IssueLog, version: str) -
     )
 
 
-def _down(document: JsonObject, reached: Family, issues: IssueLog, version: str) -> JsonObject:
+def _convert_down(
+    document: JsonObject, reached: Family, issues: IssueLog, version: str
+) -> JsonObject:
     if reached is Family.V20:
         return down_to_2_0(document, issues)
     return (

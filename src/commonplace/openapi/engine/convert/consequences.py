@@ -44,11 +44,11 @@ def name_breaking_changes(
             conversion,
             issues=(*conversion.issues, ConversionIssue("warning", "", _NOT_COMPARED.format(why))),
         )
-    named = _Named(conversion.issues)
+    named = _ReportedPlaces(conversion.issues)
     found = []
     for change in changes:
         path = source_path(change.path)
-        if change.level in BREAKING and not named.at(path):
+        if change.level in BREAKING and not named.is_reported(path):
             found.append(
                 ConversionIssue(
                     "warning",
@@ -67,7 +67,7 @@ def source_path(path: str) -> str:
     return path
 
 
-class _Named:
+class _ReportedPlaces:
     """The places that warnings and critical issues report."""
 
     def __init__(self, issues: tuple[ConversionIssue, ...]) -> None:
@@ -81,7 +81,7 @@ class _Named:
             while path := path.rpartition("/")[0]:
                 self._above.add(path)
 
-    def at(self, path: str) -> bool:
+    def is_reported(self, path: str) -> bool:
         """Tell whether an issue reports this place, one around it or one inside it."""
         if path in self._above:
             return True

@@ -15,18 +15,18 @@ from commonplace.openapi.engine.pointers import resolve_pointer
 _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 
 
-def tell_dangling(document: JsonObject, issues: IssueLog) -> None:
+def report_dangling_references(document: JsonObject, issues: IssueLog) -> None:
     """Report each local reference that leads nowhere as a critical issue."""
     try:
         texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
     except TypeError:
         texts = None  # integers beyond 64 bits; look at all of it
-    lost = None if texts is None else {text for text in texts if not _leads(document, text)}
+    lost = None if texts is None else {text for text in texts if not _resolves(document, text)}
     if lost is None or lost:
         _Dangling(document, issues).rewrite(document, "document")
 
 
-def _leads(document: JsonObject, reference: str) -> bool:
+def _resolves(document: JsonObject, reference: str) -> bool:
     try:
         resolve_pointer(document, reference)
     except LookupError:
@@ -44,23 +44,23 @@ class _Dangling(Rewriter):
         self._resources = 0  # schemas with an `$id` around it, from which pointers start
         for kind in SHAPE:
             if kind != "schema":
-                self._entering[kind] = self._look_at
+                self._entering[kind] = self._check_reference
 
     def enter_schema(self, node: JsonObject) -> JsonObject:
         self._resources += "$id" in node
-        return self._look_at(node)
+        return self._check_reference(node)
 
     def on_schema(self, node: JsonObject) -> Json:
         self._resources -= "$id" in node
         return node
 
-    def _look_at(self, node: JsonObject) -> JsonObject:
+    def _check_reference(self, node: JsonObject) -> JsonObject:
         reference = node.get("$ref")
         if (
             isinstance(reference, str)
             and reference.startswith("#/")
             and not self._resources
-            and not _leads(self.document, reference)
+            and not _resolves(self.document, reference)
         ):
             self.issues.critical(self.pointer("$ref"), f"{reference!r} leads nowhere.")
         return node

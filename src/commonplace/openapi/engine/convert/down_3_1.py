@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
-from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.places import replace_lost_references
 from commonplace.openapi.engine.convert.swagger.schema_up import split_types
 from commonplace.openapi.engine.document.references.anchors import replace_anchors
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
@@ -37,7 +37,7 @@ class DownTo30(Rewriter):
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         super().__init__()
         self.issues = issues
-        self.mutual_tls = _mutual_tls(document)
+        self.mutual_tls = _find_mutual_tls(document)
 
     def on_boolean_schema(self, node: bool) -> Json:
         return {} if node else {"not": {}}
@@ -48,14 +48,14 @@ class DownTo30(Rewriter):
             result = self._reference(result)
             if "$ref" in result:
                 return node if result == node else result
-        self._constants(result)
-        self._bounds(result)
-        self._content(result)
-        self._conditions(result)
-        self._arrays(result)
+        self._rewrite_constants(result)
+        self._rewrite_bounds(result)
+        self._rewrite_content(result)
+        self._rewrite_conditions(result)
+        self._rewrite_arrays(result)
         enum = result.get("enum")
         refuses_null = isinstance(enum, list) and None not in enum  # whatever the type says
-        self._null_branches(result)
+        self._rewrite_null_branches(result)
         split_types(result)
         if refuses_null:
             result.pop("nullable", None)
@@ -71,13 +71,13 @@ class DownTo30(Rewriter):
             result["items"] = {}
         patterns = result.pop("patternProperties", None)
         if isinstance(patterns, dict) and patterns:
-            self._patterns(result, list(patterns.values()))
+            self._rewrite_patterns(result, list(patterns.values()))
         if result.get("required") == []:
             del result["required"]
         if result.get("enum") == []:
             self.issues.warning(
                 self.pointer("enum"),
-                "An empty `enum`, which admits nothing, is not allowed in 3.0 and was dropped.",
+                "An empty `enum`, which allows nothing, is not valid in 3.0 and was dropped.",
             )
             del result["enum"]
         if isinstance(result.get("additionalProperties"), dict) and result[
@@ -90,7 +90,7 @@ class DownTo30(Rewriter):
             else:
                 self.issues.warning(
                     self.pointer(key),
-                    f"`{key}` has no form in a 3.0 schema and was dropped: the schema admits more.",
+                    f"`{key}` has no form in a 3.0 schema and was dropped: the schema allows more.",
                 )
             del result[key]
         return node if result == node else result
@@ -104,7 +104,7 @@ class DownTo30(Rewriter):
         ):
             self.issues.critical(
                 self.pointer("$ref"),
-                f"The anchor {reference!r} cannot be followed in 3.0; any value is admitted.",
+                f"The anchor {reference!r} cannot be followed in 3.0; any value is allowed.",
             )
             return {key: value for key, value in schema.items() if key != "$ref"}
         rest = {
@@ -116,12 +116,12 @@ class DownTo30(Rewriter):
             return {"$ref": reference}
         self.issues.info(
             self.pointer(),
-            "3.0 ignores what stands beside `$ref`, so the reference moved into `allOf`.",
+            "3.0 ignores what is beside `$ref`, so the reference moved into `allOf`.",
         )
         parts = rest.get("allOf")
         return {**rest, "allOf": [{"$ref": reference}, *(parts if isinstance(parts, list) else [])]}
 
-    def _constants(self, schema: JsonObject) -> None:
+    def _rewrite_constants(self, schema: JsonObject) -> None:
         if "const" in schema:
             value = schema.pop("const")
             schema["enum"] = [value]
@@ -137,7 +137,7 @@ class DownTo30(Rewriter):
                     f"dropped.",
                 )
 
-    def _bounds(self, schema: JsonObject) -> None:
+    def _rewrite_bounds(self, schema: JsonObject) -> None:
         for exclusive, bound, tighter in (
             ("exclusiveMinimum", "minimum", max),
             ("exclusiveMaximum", "maximum", min),
@@ -155,7 +155,7 @@ class DownTo30(Rewriter):
                     schema[bound] = limit
                     schema[exclusive] = True
 
-    def _content(self, schema: JsonObject) -> None:
+    def _rewrite_content(self, schema: JsonObject) -> None:
         encoding, media_type = schema.get("contentEncoding"), schema.get("contentMediaType")
         if encoding == "base64" and "format" not in schema:
             del schema["contentEncoding"]
@@ -163,13 +163,13 @@ class DownTo30(Rewriter):
             if schema.pop("contentMediaType", OCTETS) != OCTETS:
                 self.issues.info(
                     self.pointer("contentMediaType"),
-                    f"3.0 cannot say that these bytes are {media_type}; it was dropped.",
+                    f"3.0 cannot declare that these bytes are {media_type}; it was dropped.",
                 )
         elif encoding is None and media_type == OCTETS and "format" not in schema:
             del schema["contentMediaType"]
             schema["format"] = "binary"
 
-    def _conditions(self, schema: JsonObject) -> None:
+    def _rewrite_conditions(self, schema: JsonObject) -> None:
         """Express `if`/`then`/`else` and dependencies with `not` and `anyOf`."""
         extra: list[JsonObject] = []
         condition = schema.pop("if", None)
@@ -182,7 +182,7 @@ class DownTo30(Rewriter):
             if extra:
                 self.issues.info(
                     self.pointer("if"),
-                    "`if` is unknown to 3.0; the condition is said with `not` and `anyOf`.",
+                    "`if` is unknown to 3.0; the condition is expressed with `not` and `anyOf`.",
                 )
         for keyword in ("dependentRequired", "dependentSchemas"):
             dependent = schema.pop(keyword, None)
@@ -195,7 +195,7 @@ class DownTo30(Rewriter):
             parts = schema.get("allOf")
             schema["allOf"] = [*(parts if isinstance(parts, list) else []), *extra]
 
-    def _arrays(self, schema: JsonObject) -> None:
+    def _rewrite_arrays(self, schema: JsonObject) -> None:
         prefix = schema.pop("prefixItems", None)
         if not isinstance(prefix, list):
             return
@@ -218,7 +218,7 @@ class DownTo30(Rewriter):
         distinct = [form for index, form in enumerate(forms) if form not in forms[:index]]
         schema["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
-    def _null_branches(self, schema: JsonObject) -> None:
+    def _rewrite_null_branches(self, schema: JsonObject) -> None:
         """Turn a choice between a schema and null into `nullable`."""
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
@@ -249,7 +249,7 @@ class DownTo30(Rewriter):
                 schema["allOf"] = [*(parts if isinstance(parts, list) else []), only]
             schema["nullable"] = True
 
-    def _patterns(self, schema: JsonObject, forms: JsonArray) -> None:
+    def _rewrite_patterns(self, schema: JsonObject, forms: JsonArray) -> None:
         self.issues.warning(
             self.pointer("patternProperties"),
             "3.0 cannot name members by pattern; every other member may have these forms.",
@@ -294,7 +294,7 @@ class DownTo30(Rewriter):
     def _plain_reference(self, node: JsonObject) -> JsonObject:
         if "$ref" in node and len(node) > 1:
             self.issues.info(
-                self.pointer(), "3.0 ignores what stands beside a reference, so it was dropped."
+                self.pointer(), "3.0 ignores what is beside a reference, so it was dropped."
             )
             return {"$ref": node["$ref"]}
         return node
@@ -327,7 +327,7 @@ class DownTo30(Rewriter):
         if isinstance(operation, str) and operation.startswith("#/components/pathItems/"):
             self.issues.warning(
                 self.pointer("operationRef"),
-                "3.0 has no `components.pathItems`, so that this leads nowhere.",
+                "3.0 has no `components.pathItems`, so this leads nowhere.",
             )
         return node
 
@@ -375,7 +375,7 @@ def _is_null(branch: Json) -> bool:
     )
 
 
-def _mutual_tls(document: JsonObject) -> set[str]:
+def _find_mutual_tls(document: JsonObject) -> set[str]:
     """Return the names of mutual TLS schemes, defined directly or by reference."""
     components = require_object(document.get("components"), "/components")
     schemes = require_object(components.get("securitySchemes"), "/components/securitySchemes")
@@ -404,6 +404,6 @@ def down_to_3_0(document: JsonObject, issues: IssueLog, version: str) -> JsonObj
             where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from."
         ),
     )
-    document = with_lasting_references(document, issues, Family.V31, Family.V30)
+    document = replace_lost_references(document, issues, Family.V31, Family.V30)
     result = DownTo30(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}

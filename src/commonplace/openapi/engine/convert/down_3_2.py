@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
-from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.places import replace_lost_references
 from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
 from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.model import Family
@@ -32,7 +32,7 @@ class DownTo31(Rewriter):
         self.document = document
         self.issues = issues
 
-    def _only(self, kind: str, node: JsonObject) -> JsonObject:
+    def _drop_unknown_fields(self, kind: str, node: JsonObject) -> JsonObject:
         """Return the node without fields unknown to 3.1; texts are kept as extensions."""
         known = _FIELDS[kind]
         lost = [key for key in node if key not in known and not key.startswith("x-")]
@@ -50,16 +50,16 @@ class DownTo31(Rewriter):
         return result
 
     def on_tag(self, node: JsonObject) -> Json:
-        return self._only("tag", node)
+        return self._drop_unknown_fields("tag", node)
 
     def on_server(self, node: JsonObject) -> Json:
-        return self._only("server", node)
+        return self._drop_unknown_fields("server", node)
 
     def on_discriminator(self, node: JsonObject) -> Json:
-        return self._only("discriminator", node)
+        return self._drop_unknown_fields("discriminator", node)
 
     def on_encoding(self, node: JsonObject) -> Json:
-        return self._only("encoding", node)
+        return self._drop_unknown_fields("encoding", node)
 
     def enter_media_type(self, node: JsonObject) -> JsonObject:
         """Report a reference to a media type that leads nowhere.
@@ -91,7 +91,7 @@ class DownTo31(Rewriter):
                 result = {"schema": {"type": "array", "items": item}, **result}
         elif result.keys() == node.keys():
             result = node
-        return self._only("media_type", result)
+        return self._drop_unknown_fields("media_type", result)
 
     def on_example(self, node: JsonObject) -> Json:
         if not node.keys() & {"dataValue", "serializedValue"}:
@@ -114,7 +114,7 @@ class DownTo31(Rewriter):
     def on_response(self, node: JsonObject) -> Json:
         if "$ref" in node:
             return node
-        result = self._only("response", node)
+        result = self._drop_unknown_fields("response", node)
         if "description" not in result:
             result = {"description": node.get("summary", ""), **result}
         return result
@@ -151,7 +151,7 @@ class DownTo31(Rewriter):
                     **node,
                     "flows": {name: flow for name, flow in flows.items() if name not in lost},
                 }
-        return self._only("security_scheme", node)
+        return self._drop_unknown_fields("security_scheme", node)
 
     def on_parameter(self, node: JsonObject) -> Json:
         if "$ref" in node:
@@ -230,7 +230,7 @@ class DownTo31(Rewriter):
 
 def down_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     """Convert a 3.2 document to 3.1."""
-    document = with_lasting_references(document, issues, Family.V32, Family.V31)
+    document = replace_lost_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:
         result = {**result, "paths": {}}

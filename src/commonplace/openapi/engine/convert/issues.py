@@ -27,21 +27,21 @@ class IssueLog:
     """Collects issues in document order, each once."""
 
     found: list[ConversionIssue] = field(default_factory=list)
-    _told: set[ConversionIssue] = field(default_factory=set)
+    _reported: set[ConversionIssue] = field(default_factory=set)
     _sources: dict[str, str] = field(default_factory=dict)
 
-    def moved(self, name: str, route: tuple[str, ...]) -> None:
+    def record_move(self, name: str, route: tuple[str, ...]) -> None:
         """Record that the value at `route` became the component schema `name`.
 
         Later issues about the component are reported at its place in the source.
         """
-        source = self._source(
+        source = self._source_path(
             "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in route)
         )
         for section in ("/components/schemas/", "/definitions/"):
             self._sources[section + name] = source
 
-    def _source(self, path: str) -> str:
+    def _source_path(self, path: str) -> str:
         if self._sources:
             for section, tokens in (("/components/schemas/", 4), ("/definitions/", 3)):
                 if path.startswith(section):
@@ -49,20 +49,20 @@ class IssueLog:
                     return self._sources.get(start, start) + path[len(start) :]
         return path
 
-    def _tell(self, severity: Severity, path: str, message: str) -> None:
-        issue = ConversionIssue(severity, self._source(path), message)
-        if issue not in self._told:
-            self._told.add(issue)
+    def _report(self, severity: Severity, path: str, message: str) -> None:
+        issue = ConversionIssue(severity, self._source_path(path), message)
+        if issue not in self._reported:
+            self._reported.add(issue)
             self.found.append(issue)
 
     def info(self, path: str, message: str) -> None:
         """Report a choice."""
-        self._tell("info", path, message)
+        self._report("info", path, message)
 
     def warning(self, path: str, message: str) -> None:
         """Report something that was lost or widened."""
-        self._tell("warning", path, message)
+        self._report("warning", path, message)
 
     def critical(self, path: str, message: str) -> None:
         """Report something that the target version cannot express."""
-        self._tell("critical", path, message)
+        self._report("critical", path, message)

@@ -91,7 +91,7 @@ class _Target(NamedTuple):
     stays: bool
 
 
-def with_lasting_references(
+def replace_lost_references(
     document: JsonObject, issues: IssueLog, source: Family, target: Family
 ) -> JsonObject:
     """Return the document with references only to places that the next version keeps."""
@@ -189,10 +189,10 @@ class _Places(Rewriter):
             name = self._new_name(target.route)
             self.names[target.route] = name
             self._values[target.route] = target.value
-            self.issues.moved(name, target.route)
+            self.issues.record_move(name, target.route)
             self.issues.info(
                 self.pointer("$ref"),
-                f"{self.target} keeps no place {reference!r}; what stands there became the "
+                f"{self.target} has no place {reference!r}; what is there became the "
                 f"component {name!r}.",
             )
         return self._reference_to(self.names[target.route])
@@ -269,13 +269,13 @@ class _Places(Rewriter):
             if any(reference in around for around in self._copied):
                 self.issues.critical(
                     self.pointer("$ref"),
-                    f"{reference!r} contains itself, which cannot be said in {self.target}.",
+                    f"{reference!r} contains itself, which cannot be expressed in {self.target}.",
                 )
                 return {}
             copied.append(reference)
             self.issues.info(
                 self.pointer("$ref"),
-                f"{self.target} keeps no place {reference!r}; what it names stands here instead.",
+                f"{self.target} has no place {reference!r}; a copy stands here instead.",
             )
             beside = {
                 key: value

@@ -6,7 +6,7 @@ import json
 
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
-from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.places import replace_lost_references
 from commonplace.openapi.engine.document.nullable import ANNOTATIONS as _ANNOTATIONS
 from commonplace.openapi.engine.document.nullable import has_nullable_part, is_only_nullable
 from commonplace.openapi.engine.document.rewriter import Rewriter
@@ -279,7 +279,7 @@ def _is_annotation(key: str) -> bool:
 
 def up_to_3_1(document: JsonObject, issues: IssueLog, version: str) -> JsonObject:
     """Convert a 3.0 document to 3.1."""
-    document = with_lasting_references(document, issues, Family.V30, Family.V31)
+    document = replace_lost_references(document, issues, Family.V30, Family.V31)
     result = UpTo31(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}
 

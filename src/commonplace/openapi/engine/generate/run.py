@@ -93,7 +93,7 @@ def generate(
     server: bool = False,
 ) -> Generated:
     """Generate the files of a package. Documents of all versions are read in their 3.1 form."""
-    reader = ApiReader(modern(document, family), operations=client or server)
+    reader = ApiReader(upgrade_document(document, family), operations=client or server)
     api = reader.read()
     if language == "go":
         from commonplace.openapi.engine.generate.go.package import generate_go
@@ -106,7 +106,7 @@ def generate(
     return Generated(files, len(api.declarations), len(api.operations), tuple(api.warnings))
 
 
-def modern(document: JsonObject, family: Family) -> JsonObject:
+def upgrade_document(document: JsonObject, family: Family) -> JsonObject:
     """Return a document in 3.1 or 3.2 form."""
     issues = IssueLog()
     if family is Family.V20:

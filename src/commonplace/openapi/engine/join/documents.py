@@ -17,8 +17,12 @@ from commonplace.openapi.engine.document.references.renaming import (
 )
 from commonplace.openapi.engine.join.duplicates import merge_duplicate_schemas
 from commonplace.openapi.engine.join.meaning import Meaning
-from commonplace.openapi.engine.join.operations import Place, operation_ids, with_operation_ids
-from commonplace.openapi.engine.join.roots import settle
+from commonplace.openapi.engine.join.operations import (
+    Place,
+    collect_operation_ids,
+    rename_operation_ids,
+)
+from commonplace.openapi.engine.join.roots import prepare_roots
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.require import require_list, require_object
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
@@ -110,7 +114,7 @@ def join(
 
     `merge_duplicates` also merges equal schemas with different names.
     """
-    _same_family(parts)
+    _check_versions(parts)
     for part in parts:
         _check_shape(part)
     path_strategy = "fail" if path_strategy == "fail-on-paths" else path_strategy
@@ -141,7 +145,7 @@ def join(
     return result
 
 
-def _same_family(parts: list[JoinPart]) -> None:
+def _check_versions(parts: list[JoinPart]) -> None:
     """Raise MIXED_VERSIONS unless all parts have the same minor version."""
     families = list(dict.fromkeys(part.family for part in parts))
     if len(families) == 1:
@@ -205,7 +209,9 @@ class _Pair:
         # In this order, so that each step sees the names and the security that the documents have
         # in the end.
         self._rename_components(_SCHEMES_2 if self.old else _SCHEMES_3)
-        self.left, self.right = settle(self.left, self.right, self.result.warnings, old=self.old)
+        self.left, self.right = prepare_roots(
+            self.left, self.right, self.result.warnings, old=self.old
+        )
         self._rename_components(self._sections())
         meaning = Meaning(self.left, self.right, old=self.old)
         choices = {
@@ -296,7 +302,7 @@ class _Pair:
         }
 
         def free(section: str, wanted: str) -> str:
-            name = _unused(wanted, taken[section])
+            name = _free_name(wanted, taken[section])
             taken[section].add(name)
             return name
 
@@ -320,7 +326,7 @@ class _Pair:
                 continue
             if meaning.same(left[name], right[name], "path_item"):
                 choices[name] = "left"
-            elif _disjoint(left[name], right[name]) is not None:
+            elif _merge_disjoint(left[name], right[name]) is not None:
                 choices[name] = "both"
                 self.result.warnings.append(f"{kind} {name!r} has operations from both documents.")
             else:
@@ -339,7 +345,7 @@ class _Pair:
 
         Links to operations that are dropped are pointed to those that replace them.
         """
-        left, right = operation_ids(self.left), operation_ids(self.right)
+        left, right = collect_operation_ids(self.left), collect_operation_ids(self.right)
         left_stays = {
             place: name for place, name in left.items() if self._stays(place, "left", choices)
         }
@@ -351,7 +357,7 @@ class _Pair:
         names: dict[str, str] = {}
         for name in right_stays.values():
             if name in used and name not in names:
-                names[name] = _unused(f"{name}_{self.label}", taken)
+                names[name] = _free_name(f"{name}_{self.label}", taken)
                 taken.add(names[name])
                 self.result.warnings.append(
                     f"operation {name!r} exists on both sides: the right one is now "
@@ -362,7 +368,7 @@ class _Pair:
             for place, name in left.items()
             if place not in left_stays and place in right_stays
         }
-        self.left = with_operation_ids(
+        self.left = rename_operation_ids(
             self.left, {name: names.get(new, new) for name, new in replaced.items()}
         )
         dropped = {
@@ -370,7 +376,7 @@ class _Pair:
             for place, name in right.items()
             if place not in right_stays and place in left_stays
         }
-        self.right = with_operation_ids(self.right, {**dropped, **names})
+        self.right = rename_operation_ids(self.right, {**dropped, **names})
 
     def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
         """Tell whether an operation of one side will be in the result."""
@@ -387,7 +393,7 @@ class _Pair:
         for name, item in right.items():
             choice = choices.get(name, "right")
             if choice != "left":
-                merged[name] = _disjoint(left[name], item) if choice == "both" else item
+                merged[name] = _merge_disjoint(left[name], item) if choice == "both" else item
         return merged
 
     def _merge_components(self, document: JsonObject) -> None:
@@ -401,7 +407,7 @@ class _Pair:
                 container[section] = (
                     {**left, **right}
                     if self.schema_strategy == "accept-right"
-                    else {**left, **_new(left, right)}
+                    else {**left, **_without_keys_of(left, right)}
                 )
         if not self.old and container:
             for key, value in self._container(self.right).items():
@@ -429,18 +435,18 @@ def _kind(section: str) -> str:
     }.get(section, section.rstrip("s"))
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _free_name(name: str, taken: set[str]) -> str:
     new, number = name, 2
     while new in taken:
         new, number = f"{name}{number}", number + 1
     return new
 
 
-def _new(known: JsonObject, other: JsonObject) -> JsonObject:
+def _without_keys_of(known: JsonObject, other: JsonObject) -> JsonObject:
     return {key: value for key, value in other.items() if key not in known}
 
 
-def _disjoint(left: Json, right: Json) -> JsonObject | None:
+def _merge_disjoint(left: Json, right: Json) -> JsonObject | None:
     """Merge two path items without common operations that agree on everything else.
 
     Servers that differ move to the operations. Returns None if the items cannot be merged.
@@ -459,13 +465,13 @@ def _disjoint(left: Json, right: Json) -> JsonObject | None:
     ):
         return None
     if not same_json(left.get("servers"), right.get("servers")):
-        left, right = _servers_at_operations(left), _servers_at_operations(right)
+        left, right = _move_servers_to_operations(left), _move_servers_to_operations(right)
     rest_left = {key: value for key, value in left.items() if key not in _OPERATION_KEYS}
     rest_right = {key: value for key, value in right.items() if key not in _OPERATION_KEYS}
     return {**left, **right} if same_json(rest_left, rest_right) else None
 
 
-def _servers_at_operations(item: JsonObject) -> JsonObject:
+def _move_servers_to_operations(item: JsonObject) -> JsonObject:
     if "servers" not in item:
         return item
     return {

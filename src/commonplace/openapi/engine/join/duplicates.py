@@ -30,7 +30,7 @@ def merge_duplicate_schemas(
         schemas = container.get(section) if isinstance(container, dict) else None
         if not isinstance(schemas, dict):
             break
-        found = _duplicates(schemas, _told_apart(document, schemas, old=old))
+        found = _find_duplicates(schemas, _find_discriminated(document, schemas, old=old))
         if not found:
             break
         kept = {name: schema for name, schema in schemas.items() if name not in found}
@@ -44,7 +44,7 @@ def merge_duplicate_schemas(
     return document, removed
 
 
-def _duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
+def _find_duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
     """Return the names whose schema equals that of an earlier name."""
     first: dict[bytes, str] = {}
     found: dict[str, str] = {}
@@ -58,7 +58,7 @@ def _duplicates(schemas: JsonObject, apart: set[str]) -> dict[str, str]:
     return found
 
 
-def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
+def _find_discriminated(document: Json, schemas: Json, *, old: bool) -> set[str]:
     """Return the schemas whose names are values of a discriminator.
 
     These are branches beside a discriminator, and subtypes of a schema that has one.

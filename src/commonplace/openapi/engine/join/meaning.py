@@ -9,7 +9,7 @@ from commonplace.openapi.engine.document.references.renaming import (
 )
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import SHAPE
-from commonplace.openapi.engine.join.operations import Place, operation_ids
+from commonplace.openapi.engine.join.operations import Place, collect_operation_ids
 from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.pointers import resolve_pointer
 
@@ -28,7 +28,7 @@ class Meaning:
 
     def same(self, value: Json, other: Json, kind: str) -> bool:
         """Tell whether two objects are equal, including the components they refer to."""
-        return same_json(value, other) and self._leads_alike(_References(value, kind))
+        return same_json(value, other) and self._references_agree(_References(value, kind))
 
     def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
         """Return components that differ themselves, and those that differ by reference only."""
@@ -41,21 +41,21 @@ class Meaning:
                 if name not in left:
                     continue
                 references = _References(right[name], kind)
-                if not same_json(left[name], right[name]) or not self._leads_alike(references):
+                if not same_json(left[name], right[name]) or not self._references_agree(references):
                     direct.append((section, name))
                     continue
                 for used in references.components(old=self.old):
                     users.setdefault(used, []).append((section, name))
         if direct:
-            self._add_heirs(users)
-        return direct, _reached(direct, users)
+            self._add_subtypes(users)
+        return direct, _find_users(direct, users)
 
     def named(self, document: JsonObject, section: str) -> JsonObject:
         container = document if self.old else document.get("components")
         found = container.get(section) if isinstance(container, dict) else None
         return found if isinstance(found, dict) else {}
 
-    def _leads_alike(self, references: _References) -> bool:
+    def _references_agree(self, references: _References) -> bool:
         """Tell whether references outside the components lead to the same on both sides.
 
         The operations that links name count too.
@@ -71,7 +71,7 @@ class Meaning:
             for reference in outside
         )
 
-    def _add_heirs(self, users: dict[Component, list[Component]]) -> None:
+    def _add_subtypes(self, users: dict[Component, list[Component]]) -> None:
         """Add the subtypes of a schema with a discriminator, which it does not refer to."""
         section = "definitions" if self.old else "schemas"
         left, right = self.named(self.left, section), self.named(self.right, section)
@@ -86,7 +86,9 @@ class Meaning:
                         users.setdefault((section, child), []).append((section, parent))
 
 
-def _reached(changed: list[Component], users: dict[Component, list[Component]]) -> list[Component]:
+def _find_users(
+    changed: list[Component], users: dict[Component, list[Component]]
+) -> list[Component]:
     """Return whatever uses something that changed, directly or through others."""
     reached = set(changed)
     found: list[Component] = []
@@ -101,7 +103,7 @@ def _reached(changed: list[Component], users: dict[Component, list[Component]]) 
 
 
 def _places(document: JsonObject) -> dict[str, Place]:
-    return {name: place for place, name in operation_ids(document).items()}
+    return {name: place for place, name in collect_operation_ids(document).items()}
 
 
 def _at(document: JsonObject, reference: str) -> Json:

@@ -18,14 +18,14 @@ class OperationRewriter(Rewriter):
         return super().rewrite(node, kind) if kind in self.kinds else node
 
 
-def operation_ids(document: JsonObject) -> dict[Place, str]:
+def collect_operation_ids(document: JsonObject) -> dict[Place, str]:
     """Return the id of each operation that has one, by its place."""
-    found = _Identifiers()
+    found = _IdCollector()
     found.rewrite(document, "document")
     return found.places
 
 
-class _Identifiers(OperationRewriter):
+class _IdCollector(OperationRewriter):
     """Collects operation ids."""
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class _Identifiers(OperationRewriter):
         return node
 
 
-def with_operation_ids(document: JsonObject, names: dict[str, str]) -> JsonObject:
+def rename_operation_ids(document: JsonObject, names: dict[str, str]) -> JsonObject:
     """Return the document with renamed operation ids, in operations and links."""
     changed = {name: new for name, new in names.items() if name != new}
-    result: JsonObject = _Renamed(changed).rewrite(document, "document") if changed else document
+    result: JsonObject = _IdRenamer(changed).rewrite(document, "document") if changed else document
     return result
 
 
-class _Renamed(OperationRewriter):
+class _IdRenamer(OperationRewriter):
     """Renames operation ids."""
 
     kinds = _HOLDERS | {"responses", "response", "link"}

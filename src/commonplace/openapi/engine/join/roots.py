@@ -15,7 +15,7 @@ _DEFAULT_SERVERS: JsonArray = [{"url": "/"}]
 _LABELS = frozenset({"description", "name"})  # what a server is called does not change where it is
 
 
-def settle(
+def prepare_roots(
     left: JsonObject, right: JsonObject, warnings: list[str], *, old: bool
 ) -> tuple[JsonObject, JsonObject]:
     """Prepare both documents for one root.
@@ -36,7 +36,7 @@ def settle(
         return _settle_servers(left, right, left_pins, right_pins)
     left, right = _settle_schemes(left, right, left_pins, right_pins)
     left, right = _settle_addresses(left, right, warnings)
-    return _pinned(left, left_pins), _pinned(right, right_pins)
+    return _pin(left, left_pins), _pin(right, right_pins)
 
 
 def _agree(left: Json, right: Json) -> bool:
@@ -46,12 +46,12 @@ def _agree(left: Json, right: Json) -> bool:
     """
     if not isinstance(left, list) or not isinstance(right, list):
         return same_json(left, right)
-    return all(_among(value, right) for value in left) and all(
-        _among(value, left) for value in right
+    return all(_contains(value, right) for value in left) and all(
+        _contains(value, left) for value in right
     )
 
 
-def _among(value: Json, values: JsonArray) -> bool:
+def _contains(value: Json, values: JsonArray) -> bool:
     return any(same_json(value, other) for other in values)
 
 
@@ -72,13 +72,13 @@ def _settle_servers(
             *(
                 server
                 for server in right.get("servers") or []
-                if not _among(_address(server), known)
+                if not _contains(_address(server), known)
             ),
         ]
         left_servers = None if _agree(_addresses(own_left), _addresses(united)) else own_left
         right_servers = None if _agree(_addresses(own_right), _addresses(united)) else own_right
         left, right = {**left, "servers": united}, {**right, "servers": united}
-    return _pinned(left, left_pins, left_servers), _pinned(right, right_pins, right_servers)
+    return _pin(left, left_pins, left_servers), _pin(right, right_pins, right_servers)
 
 
 def _servers(document: JsonObject) -> JsonArray:
@@ -117,10 +117,10 @@ def _settle_schemes(
     for document, pins in ((left, left_pins), (right, right_pins)):
         if document.get("schemes"):
             pins["schemes"] = document["schemes"]
-    return _without(left, "schemes"), _without(right, "schemes")
+    return _drop_key(left, "schemes"), _drop_key(right, "schemes")
 
 
-def _without(document: JsonObject, key: str) -> JsonObject:
+def _drop_key(document: JsonObject, key: str) -> JsonObject:
     return {name: value for name, value in document.items() if name != key}
 
 
@@ -138,9 +138,10 @@ def _settle_addresses(
             if left_host and right_host
             else f"only the {'left' if left_host else 'right'} one has it"
         )
+        chosen = left_host or right_host
         warnings.append(
-            f"host differs between the documents ({which}): the result has {left_host or right_host!r} for "
-            f"all operations."
+            f"host differs between the documents ({which}): the result has {chosen!r} for all "
+            f"operations."
         )
     left_base, right_base = _segments(left), _segments(right)
     if left_base == right_base:
@@ -153,7 +154,7 @@ def _settle_addresses(
         f"basePath differs between the documents ({_path(left_base)!r} and {_path(right_base)!r}): "
         f"the result has {base!r}, and the rest is part of the paths."
     )
-    return _rebased(left, base, left_base[shared:]), _rebased(right, base, right_base[shared:])
+    return _rebase(left, base, left_base[shared:]), _rebase(right, base, right_base[shared:])
 
 
 def _segments(document: JsonObject) -> list[str]:
@@ -165,9 +166,9 @@ def _path(segments: list[str]) -> str:
     return "/" + "/".join(segments)
 
 
-def _rebased(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
+def _rebase(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
     """Return the document with another base path and the rest of its own in the paths."""
-    document = _without(document, "basePath") if base == "/" else {**document, "basePath": base}
+    document = _drop_key(document, "basePath") if base == "/" else {**document, "basePath": base}
     paths = document.get("paths")
     if not rest or not isinstance(paths, dict):
         return document
@@ -178,7 +179,7 @@ def _rebased(document: JsonObject, base: str, rest: list[str]) -> JsonObject:
     )
 
 
-def _pinned(document: JsonObject, pins: JsonObject, servers: JsonArray | None = None) -> JsonObject:
+def _pin(document: JsonObject, pins: JsonObject, servers: JsonArray | None = None) -> JsonObject:
     """Return the document with settings repeated at its operations and path items."""
     if not pins and servers is None:
         return document

@@ -12,7 +12,7 @@ from commonplace.openapi.model import METHODS
 Item = TypeVar("Item")
 
 
-def in_order(index: DocumentIndex, nodes: Sequence[Item]) -> Sequence[Item]:
+def sort_nodes(index: DocumentIndex, nodes: Sequence[Item]) -> Sequence[Item]:
     """Sort by path, method, status and name; schemas by name or place, those of paths first.
 
     References keep the order of the document.

@@ -13,7 +13,7 @@ from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import ObjectNode
 from commonplace.openapi.engine.document.patterns import extension_filter, match_path
 from commonplace.openapi.engine.document.references.inliner import Inliner
-from commonplace.openapi.engine.walk.order import in_order
+from commonplace.openapi.engine.walk.order import sort_nodes
 from commonplace.openapi.engine.walk.query import (
     ANSWER_LIMIT_BYTES,
     WalkQuery,
@@ -81,7 +81,7 @@ class Walker:
             counts = Counter(key for node in matched for key in group_key(node))
             groups = [{"key": key, "count": count} for key, count in query.page(rank(counts))]
             return WalkResult(total, len(matched), "groups", groups)
-        page = query.page(in_order(self.index, matched))
+        page = query.page(sort_nodes(self.index, matched))
         if not query.detail:
             summaries = [rows.summary(node) for node in page]
             return WalkResult(total, len(matched), "summaries", summaries)

@@ -19,7 +19,7 @@ from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.go.package import build_go
 from commonplace.openapi.engine.generate.model import Api, NamedType, Primitive, Scalar, Struct
 from commonplace.openapi.engine.generate.operations import ApiReader
-from commonplace.openapi.engine.generate.run import generate, modern
+from commonplace.openapi.engine.generate.run import generate, upgrade_document
 from commonplace.openapi.model import ApiDocument, Family
 
 SMALL = (
@@ -489,7 +489,7 @@ def test_at_most_one_in_twenty_declared_properties_is_untyped(data: Path) -> Non
         "google-maps.json",
     ):
         document = read(data, name)
-        declared, lost = untyped(ApiReader(modern(document.data, document.family)).read())
+        declared, lost = untyped(ApiReader(upgrade_document(document.data, document.family)).read())
         sys.stdout.write(f"{name}: {lost} of {declared} declared properties are untyped\n")
         assert lost <= declared * 0.05, name
 
@@ -498,7 +498,7 @@ def talked(folder: Path, document: ApiDocument, timeout: int = 280) -> tuple[int
     """How many operations there are, for how many a sample could be made, and what client and
     server said to each other.
     """
-    made = modern(document.data, document.family)
+    made = upgrade_document(document.data, document.family)
     reader = ApiReader(made)
     api = reader.read()
     files, operations = build_go(api, reader.types, "api", client=True, server=True)

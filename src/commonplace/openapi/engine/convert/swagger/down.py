@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
-from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.places import replace_lost_references
 from commonplace.openapi.engine.convert.swagger.down_bodies import BodyDown
 from commonplace.openapi.engine.convert.swagger.down_context import DownContext, extensions
 from commonplace.openapi.engine.convert.swagger.down_parameters import ParameterDown
 from commonplace.openapi.engine.convert.swagger.down_responses import ResponseDown
-from commonplace.openapi.engine.convert.swagger.schema_down import old_reference
+from commonplace.openapi.engine.convert.swagger.schema_down import to_old_reference
 from commonplace.openapi.engine.convert.swagger.schema_up import pointer_of
 from commonplace.openapi.engine.convert.swagger.security import SecurityDown
-from commonplace.openapi.engine.convert.swagger.servers import servers_down
+from commonplace.openapi.engine.convert.swagger.servers import convert_servers_down
 from commonplace.openapi.engine.require import require_object
 from commonplace.openapi.model import Family
 
@@ -32,7 +32,7 @@ _OPERATION_FIELDS = (
 
 def down_to_2_0(document: JsonObject, issues: IssueLog) -> JsonObject:
     """Convert a 3.0 document to 2.0."""
-    document = with_lasting_references(document, issues, Family.V30, Family.V20)
+    document = replace_lost_references(document, issues, Family.V30, Family.V20)
     return SwaggerDown(document, issues).convert()
 
 
@@ -53,7 +53,7 @@ class SwaggerDown:
         """Return the 2.0 document."""
         source = self.source
         result: JsonObject = {"swagger": "2.0", "info": self._info()}
-        result.update(servers_down(source.get("servers"), ["servers"], self.issues))
+        result.update(convert_servers_down(source.get("servers"), ["servers"], self.issues))
         definitions = self.security.definitions()
         paths = source.get("paths")
         result["paths"] = {
@@ -181,7 +181,7 @@ def _with_old_references(node: Json) -> Json:
     if isinstance(node, dict):
         reference = node.get("$ref")
         if isinstance(reference, str):
-            new = old_reference(reference)
+            new = to_old_reference(reference)
             return {**node, "$ref": new} if new != reference else node
         return {key: _with_old_references(value) for key, value in node.items()}
     if isinstance(node, list):

@@ -150,7 +150,7 @@ class BodyDown:
             if rule.get(keyword):
                 self.issues.warning(
                     pointer_of([*at[:-1], "encoding", name, keyword]),
-                    f"2.0 cannot say the {keyword} of a part; it was dropped.",
+                    f"2.0 cannot declare the {keyword} of a part; it was dropped.",
                 )
         parameter: JsonObject = {"name": name, "in": "formData"}
         flat = self.context.values.flatten(part, pointer_of(where))

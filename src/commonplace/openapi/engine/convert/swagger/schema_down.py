@@ -64,21 +64,21 @@ class SchemaDown(Rewriter):
             else:
                 self.issues.warning(
                     self.pointer("discriminator"),
-                    "2.0 wants the property here and required; it is kept as `x-discriminator`.",
+                    "2.0 needs the property to be listed here and required; it is kept as `x-discriminator`.",
                 )
                 result["x-discriminator"] = result.pop("discriminator")
                 discriminator = {}
             if discriminator.get("mapping"):
                 self.issues.warning(
                     self.pointer("discriminator", "mapping"),
-                    "2.0 knows no mapping: values must be the names of definitions.",
+                    "2.0 has no mapping: values must be the names of definitions.",
                 )
                 result["x-discriminator-mapping"] = discriminator["mapping"]
         for keyword in ("oneOf", "anyOf", "not"):
             if keyword in result:
                 self.issues.warning(
                     self.pointer(keyword),
-                    f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits "
+                    f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema allows "
                     f"more.",
                 )
                 result[f"x-{keyword}"] = result.pop(keyword)
@@ -92,16 +92,16 @@ class SchemaDown(Rewriter):
                     )
                     result[f"x-{keyword}"] = True
         if isinstance(result.get("enum"), list):
-            result["enum"] = each_once(result["enum"])
+            result["enum"] = remove_duplicates(result["enum"])
         for key in [key for key in result if key not in SCHEMA_20 and not key.startswith("x-")]:
             self.issues.warning(
-                self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped."
+                self.pointer(key), f"`{key}` is not a keyword of a 2.0 schema and was dropped."
             )
             del result[key]
         return node if result == node else result
 
 
-def each_once(values: JsonArray) -> JsonArray:
+def remove_duplicates(values: JsonArray) -> JsonArray:
     """Remove repeated values of an enum, which 2.0 does not allow."""
     found: JsonObject = {}
     for value in values:
@@ -109,7 +109,7 @@ def each_once(values: JsonArray) -> JsonArray:
     return list(found.values())
 
 
-def old_reference(reference: str) -> str:
+def to_old_reference(reference: str) -> str:
     """Return a reference to a component as 2.0 writes it."""
     tokens = reference.split("/")
     if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
@@ -124,7 +124,7 @@ def _with_old_mapping(discriminator: JsonObject) -> JsonObject:
     return {
         **discriminator,
         "mapping": {
-            key: old_reference(target) if isinstance(target, str) else target
+            key: to_old_reference(target) if isinstance(target, str) else target
             for key, target in mapping.items()
         },
     }
@@ -183,9 +183,9 @@ class ValueDown:
                 loser.pop(bound)
                 loser.pop(exclusive, None)  # it belongs to the bound that went
         for key, value in part.items():
-            schema[key] = self._both(key, schema[key], value, at) if key in schema else value
+            schema[key] = self._combine(key, schema[key], value, at) if key in schema else value
 
-    def _both(self, key: str, value: Json, other: Json, at: str) -> Json:
+    def _combine(self, key: str, value: Json, other: Json, at: str) -> Json:
         """Combine what two parts of an `allOf` require of a keyword.
 
         If one keyword cannot express it, the first is kept and an issue reported.
@@ -233,7 +233,7 @@ class ValueDown:
         )
         return value
 
-    def _kind_of(self, flat: JsonObject, at: str) -> str:
+    def _infer_type(self, flat: JsonObject, at: str) -> str:
         """Return the type of a value that is described by its enum alone.
 
         Values of several types are described as the text that is sent.
@@ -265,7 +265,7 @@ class ValueDown:
                 self.issues.warning(
                     at, "2.0 parameters cannot be objects; the value is described as a string."
                 )
-            kind = self._kind_of(flat, at)
+            kind = self._infer_type(flat, at)
             flat = {
                 key: value
                 for key, value in flat.items()
@@ -277,7 +277,7 @@ class ValueDown:
         for key in ITEM_KEYWORDS:
             if key in flat and key not in ("type", "items"):
                 result[key] = (
-                    each_once(flat[key])
+                    remove_duplicates(flat[key])
                     if key == "enum" and isinstance(flat[key], list)
                     else flat[key]
                 )

@@ -40,7 +40,7 @@ class SchemaUp(Rewriter):
         if isinstance(result.get("items"), list):
             self.issues.warning(
                 self.pointer("items"),
-                "A list of item schemas became one schema that admits each of them.",
+                "A list of item schemas became one schema that allows each of them.",
             )
             result["items"] = {"anyOf": result["items"]} if result["items"] else {}
         if result.get("type") == "array" and "items" not in result:
@@ -49,7 +49,7 @@ class SchemaUp(Rewriter):
             del result["required"]
         for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
             self.issues.warning(
-                self.pointer(key), f"`{key}` is no keyword of a 3.0 schema and was dropped."
+                self.pointer(key), f"`{key}` is not a keyword of a 3.0 schema and was dropped."
             )
             del result[key]
         return result if result != node else node

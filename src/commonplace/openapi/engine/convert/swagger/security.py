@@ -88,7 +88,7 @@ class SecurityDown:
             return self._oauth(name, scheme, rest, at)
         self.issues.critical(
             pointer_of(at),
-            f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the demand "
+            f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the requirement "
             f"for it.",
         )
         return {}
@@ -156,7 +156,7 @@ class SecurityDown:
         return found
 
 
-def scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
+def convert_scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
     """Convert a security scheme of 2.0 to 3.0."""
     if not isinstance(scheme, dict):
         return scheme

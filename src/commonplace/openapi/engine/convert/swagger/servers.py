@@ -13,7 +13,7 @@ _HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
 _SCHEMES = ("http", "https", "ws", "wss")
 
 
-def servers_down(servers: Json, at: list[str], issues: IssueLog) -> JsonObject:
+def convert_servers_down(servers: Json, at: list[str], issues: IssueLog) -> JsonObject:
     """Return the `host`, `basePath` and `schemes` of the first server."""
     if not isinstance(servers, list):
         return {}
@@ -23,7 +23,7 @@ def servers_down(servers: Json, at: list[str], issues: IssueLog) -> JsonObject:
         return {}
     if any(server.get("variables") for server in objects):
         issues.warning(
-            pointer_of(at), "2.0 has no server variables; their default values were put in."
+            pointer_of(at), "2.0 has no server variables; their default values were filled in."
         )
     if any(server.get("description") for server in objects):
         issues.info(pointer_of(at), "2.0 cannot describe a server; its description was dropped.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.convert.issues import IssueLog
-from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.places import replace_lost_references
 from commonplace.openapi.engine.convert.swagger.schema_up import Restored, pointer_of
-from commonplace.openapi.engine.convert.swagger.security import scheme_up
+from commonplace.openapi.engine.convert.swagger.security import convert_scheme_up
 from commonplace.openapi.engine.convert.swagger.up_context import UpContext, mapping, strings
 from commonplace.openapi.engine.convert.swagger.up_parameters import JSON_TYPE, ParameterUp
 from commonplace.openapi.engine.convert.swagger.up_responses import ResponseUp
@@ -37,7 +37,7 @@ class SwaggerUp:
 
     def __init__(self, document: JsonObject, issues: IssueLog) -> None:
         document = Restored(issues).rewrite(document, "document")
-        document = with_lasting_references(document, issues, Family.V20, Family.V30)
+        document = replace_lost_references(document, issues, Family.V20, Family.V30)
         self.source = document
         self.issues = issues
         self.consumes = strings(document.get("consumes"))
@@ -119,7 +119,7 @@ class SwaggerUp:
             for name, response in mapping(source, "responses").items()
         }
         schemes = {
-            self.context.renamed["securityDefinitions"][name]: scheme_up(
+            self.context.renamed["securityDefinitions"][name]: convert_scheme_up(
                 scheme, self.issues, ["securityDefinitions", name]
             )
             for name, scheme in mapping(source, "securityDefinitions").items()

@@ -27,7 +27,7 @@ class UpContext:
         self.renamed: dict[str, dict[str, str]] = {}
         self.originals: dict[str, dict[str, str]] = {}
         for section in _SECTIONS:
-            self.renamed[section] = component_names(list(mapping(source, section)))
+            self.renamed[section] = map_component_names(list(mapping(source, section)))
             self.originals[section] = {new: old for old, new in self.renamed[section].items()}
             for old, new in self.renamed[section].items():
                 if old != new:
@@ -115,7 +115,7 @@ class UpContext:
         return reference
 
 
-def component_names(names: list[str]) -> dict[str, str]:
+def map_component_names(names: list[str]) -> dict[str, str]:
     """Map each name to one that components allow; distinct names stay distinct."""
     taken: set[str] = set()
     result = {}

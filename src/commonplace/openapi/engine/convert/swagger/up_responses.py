@@ -80,7 +80,7 @@ class ResponseUp:
             return None
         self.issues.info(
             pointer_of(at),
-            f"The response {old!r} stands here itself, for this operation produces other media "
+            f"The response {old!r} is repeated here, because this operation produces other media "
             f"types.",
         )
         return self.response(shared, produces, at)

@@ -64,7 +64,7 @@ _WIDTH = 100
 
 def exported(*parts: str) -> str:
     """Return an exported identifier made of the words of some names."""
-    name = _joined(parts[0]) if len(parts) == 1 else "".join(map(_joined, parts))
+    name = _join_words(parts[0]) if len(parts) == 1 else "".join(map(_join_words, parts))
     first = name[:1]
     if "A" <= first <= "Z":
         return name
@@ -76,9 +76,9 @@ def exported(*parts: str) -> str:
 
 
 @lru_cache(maxsize=50_000)
-def _joined(part: str) -> str:
+def _join_words(part: str) -> str:
     """Join the words of a name, keeping characters that an identifier allows."""
-    name = "".join(map(_cased, words(part)))
+    name = "".join(map(_apply_case, words(part)))
     if name.isascii() and name.isalnum():
         return name
     return "".join(
@@ -89,7 +89,7 @@ def _joined(part: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def _cased(word: str) -> str:
+def _apply_case(word: str) -> str:
     upper = word.upper()
     if upper in _INITIALISMS:
         return upper
@@ -136,7 +136,7 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
     if name:
         plain = f"{name}: {plain}" if plain else ""
     lines: list[str] = []
-    for line in _wrapped(plain, max(40, _WIDTH - len(indent))):
+    for line in _wrap(plain, max(40, _WIDTH - len(indent))):
         # A line that starts with a sign could be read as a list, a heading or a directive.
         if lines and (_MARKER.match(line) or re.match(r"\d+[.)]", line)):
             lines[-1] += " " + line
@@ -152,7 +152,7 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
     return tuple(result)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     """Wrap text with single spaces to lines of at most `width` characters, if words allow it.
 
     The standard textwrap module takes ten times as long.

@@ -67,7 +67,7 @@ class GoTypes:
         for declaration in self.api.declarations:
             if declaration not in self.names:
                 self.names[declaration] = self.package.claim(exported(*declaration.hint))
-        self.loops = _loops(self.api.declarations)
+        self.loops = _find_loops(self.api.declarations)
 
     def spell(self, kind: Type) -> str:
         """Return the Go type of a value that is present."""
@@ -99,7 +99,7 @@ class GoTypes:
         if is_any(use.type) and (required or not use.nullable):
             return plain, "" if required else ",omitempty"
         if required:
-            target = _behind(use.type)
+            target = _contained_struct(use.type)
             looped = owner is not None and target is not None and (owner, target) in self.loops
             return (
                 "*" + plain if (use.nullable or looped) and not nilable(use.type) else plain
@@ -316,7 +316,7 @@ def nilable(kind: Type) -> bool:
     return True
 
 
-def _behind(kind: Type) -> Declaration | None:
+def _contained_struct(kind: Type) -> Declaration | None:
     """Return the struct that a value of this type contains directly."""
     steps = 0
     while isinstance(kind, NamedType) and isinstance(kind.declaration, Alias) and steps < 50:
@@ -328,7 +328,7 @@ def _behind(kind: Type) -> Declaration | None:
     )
 
 
-def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaration]]:
+def _find_loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaration]]:
     """Return pairs of structs that contain each other by value, which Go cannot lay out.
 
     They are in the same strongly connected component.
@@ -337,12 +337,12 @@ def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaratio
     for declaration in declarations:
         if isinstance(declaration, Struct):
             targets = [
-                _behind(member.use.type)
+                _contained_struct(member.use.type)
                 for member in declaration.fields
                 if member.required and not member.use.nullable
             ]
             edges[declaration] = [target for target in targets if target is not None]
-    component = _components(edges)
+    component = _find_components(edges)
     return {
         (member, other)
         for member, targets in edges.items()
@@ -351,7 +351,7 @@ def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaratio
     }
 
 
-def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration, int]:
+def _find_components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration, int]:
     """Return strongly connected components by Tarjan's algorithm, without recursion."""
     index: dict[Declaration, int] = {}
     low: dict[Declaration, float] = {}
