@@ -13,7 +13,7 @@ from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say,
 from commonplace.cli.rules import report as reports
 from commonplace.instructions.clients.check import RuleReport, check_rule_files
 from commonplace.instructions.clients.table import CLIENTS
-from commonplace.instructions.engine.scan import FindingSeverity
+from commonplace.instructions.rulefiles.scan import FindingSeverity
 from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation, Loading
 from commonplace.instructions.rulefiles.tree import MANAGED, FolderTree
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError

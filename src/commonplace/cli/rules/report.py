@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from commonplace import __version__
 from commonplace.instructions.clients.check import RuleFinding, RuleReport
-from commonplace.instructions.engine.scan import FindingSeverity
+from commonplace.instructions.rulefiles.scan import FindingSeverity
 from commonplace.kernel.hidden_characters import reveal
 from commonplace.kernel.json_types import JsonObject
 

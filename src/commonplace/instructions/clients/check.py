@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commonplace.instructions.clients import codex
-from commonplace.instructions.engine.scan import FindingSeverity, scan
 from commonplace.instructions.rulefiles.formats import UNREAD, RuleFormat, format_of
 from commonplace.instructions.rulefiles.front_matter import (
     RuleText,
@@ -17,6 +16,7 @@ from commonplace.instructions.rulefiles.front_matter import (
 )
 from commonplace.instructions.rulefiles.globs import matches_any
 from commonplace.instructions.rulefiles.imports import imported_paths, resolve
+from commonplace.instructions.rulefiles.scan import FindingSeverity, scan
 from commonplace.instructions.rulefiles.situation import ClientSituation, RuleTree, decode, parent
 from commonplace.instructions.rulefiles.tree import MOST_FILES
 from commonplace.kernel.hidden_characters import reveal

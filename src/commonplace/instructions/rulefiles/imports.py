@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from commonplace.instructions.engine.markdown_code import blank_code
+from commonplace.instructions.rulefiles.markdown_code import blank_code
 
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s`])+)", re.M)
 _COMMENT_START = re.compile(r"^[ \t]*<!--", re.M)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commonplace.instructions.engine.markdown_code import blank_code
+from commonplace.instructions.rulefiles.markdown_code import blank_code
 from commonplace.kernel.hidden_characters import find_hidden, name_of
 from commonplace.kernel.secrets.detection import find_secrets
 
