@@ -1,6 +1,4 @@
-"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the
-tools.
-"""
+"""The effect of each key of `settings.mcp.files` (contract 003, section 12)."""
 
 from __future__ import annotations
 
@@ -55,24 +53,24 @@ PROVED = {
     "search.limit_default": "test_search_limits_default_and_clamp",
     "search.limit_max": "test_search_limits_default_and_clamp",
     "search.lexical": "test_the_lexical_mode_decides_what_the_words_are_ranked_by",
-    "search.bm25_candidates": "test_candidates_are_asked_of_each_side",
-    "search.fallback.semantic_weight": "test_fixed_weights_are_said_in_the_explanation",
-    "search.fallback.lexical_weight": "test_fixed_weights_are_said_in_the_explanation",
-    "search.vector_candidates": "test_candidates_are_asked_of_each_side",
+    "search.bm25_candidates": "test_each_side_returns_the_configured_candidates",
+    "search.fallback.semantic_weight": "test_fixed_weights_are_shown_in_the_explanation",
+    "search.fallback.lexical_weight": "test_fixed_weights_are_shown_in_the_explanation",
+    "search.vector_candidates": "test_each_side_returns_the_configured_candidates",
     "search.embedding.provider": "test_the_embedder_is_the_one_configured",
     "search.embedding.model": "test_the_embedder_is_the_one_configured",
     "index.workers": "test_without_workers_nothing_is_indexed",
-    "index.batch_size": "test_batch_size_is_what_a_worker_takes_at_once",
+    "index.batch_size": "test_a_worker_takes_batch_size_jobs_at_once",
     "index.retry_max": "test_a_failing_job_is_retried_as_often_as_configured",
     "index.retry_backoff_ms": "test_a_failing_job_is_retried_as_often_as_configured",
 }
 ELSEWHERE = {  # external models: shown with a server that plays the models
-    "search.embedding.endpoint": "test_the_embedding_model_is_asked_as_configured",
+    "search.embedding.endpoint": "test_the_embedding_model_is_called_as_configured",
     "search.embedding.timeout_ms": "test_each_model_has_its_own_time_limit",
-    "search.embedding.dimensions": "test_the_embedding_model_is_asked_as_configured",
-    "search.rerank.enabled": "test_the_rerank_model_is_asked_as_configured",
-    "search.rerank.model": "test_the_rerank_model_is_asked_as_configured",
-    "search.rerank.endpoint": "test_the_rerank_model_is_asked_as_configured",
+    "search.embedding.dimensions": "test_the_embedding_model_is_called_as_configured",
+    "search.rerank.enabled": "test_the_rerank_model_is_called_as_configured",
+    "search.rerank.model": "test_the_rerank_model_is_called_as_configured",
+    "search.rerank.endpoint": "test_the_rerank_model_is_called_as_configured",
     "search.rerank.timeout_ms": "test_each_model_has_its_own_time_limit",
     "security.encryption_keks": "test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time",
     "security.credential_cache_prefix": "test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time",
@@ -111,7 +109,7 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
     return "file_write", {"path": path, "content": content}
 
 
-def test_every_key_is_proved_here_or_accounted_for() -> None:
+def test_every_key_is_tested_here_or_listed() -> None:
     prefix = "mcp.files."
     keys = {name.removeprefix(prefix) for name, _ in leaves() if name.startswith(prefix)}
     assert keys == PROVED.keys() | ELSEWHERE.keys()
@@ -296,7 +294,7 @@ def test_the_lexical_mode_decides_what_the_words_are_ranked_by(
     assert {"bm25", "ts_rank"} & explain.keys() == {measure}
 
 
-def test_candidates_are_asked_of_each_side() -> None:
+def test_each_side_returns_the_configured_candidates() -> None:
     words, meaning = CountingWords(), CountingMeaning()
     for lexical, semantic in ((30, 30), (7, 9), (400, 500)):
         chosen = hybrid_policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
@@ -320,7 +318,7 @@ def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
     assert broken.absent != absent.absent
 
 
-def test_fixed_weights_are_said_in_the_explanation(tmp_path: Path) -> None:
+def test_fixed_weights_are_shown_in_the_explanation(tmp_path: Path) -> None:
     told = set()
     for fallback in (
         Fallback(),
@@ -348,7 +346,7 @@ def test_without_workers_nothing_is_indexed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 20])
-def test_batch_size_is_what_a_worker_takes_at_once(size: int, tmp_path: Path) -> None:
+def test_a_worker_takes_batch_size_jobs_at_once(size: int, tmp_path: Path) -> None:
     settings = FilesSettings(index=FilesIndex(batch_size=size, workers=0))
     database = Database(tmp_path / "files.db")
     try:

@@ -1,6 +1,4 @@
-"""Contract 003 section 12: what the keys of external models change, shown with a server that
-plays them.
-"""
+"""The effect of the keys of external models (contract 003, section 12)."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def embedding(server: ModelServer, **more: Any) -> Embedding:
 
 
 @pytest.mark.parametrize("dimensions", [64, 32])
-def test_the_embedding_model_is_asked_as_configured(
+def test_the_embedding_model_is_called_as_configured(
     dimensions: int, model: ModelServer, tmp_path: Path
 ) -> None:
     chosen = embedding(
@@ -127,7 +125,7 @@ def test_the_embedding_model_is_asked_as_configured(
     )
 
 
-def test_the_rerank_model_is_asked_as_configured(model: ModelServer, tmp_path: Path) -> None:
+def test_the_rerank_model_is_called_as_configured(model: ModelServer, tmp_path: Path) -> None:
     for rerank in (
         Rerank(),
         Rerank(enabled=True, endpoint=f"{model.url}/a/rerank"),
@@ -234,7 +232,7 @@ def test_a_second_server_is_refused_while_keys_would_be_in_memory(
         pass
 
 
-def test_doctor_says_where_models_and_cache_are_and_what_waits_for_a_key(
+def test_doctor_reports_models_cache_and_work_that_waits_for_a_key(
     model: ModelServer, tmp_path: Path
 ) -> None:
     server = Valkey()

@@ -221,7 +221,7 @@ def _check(error: CommonplaceError | None, wanted: str | None, what: str) -> Non
 @pytest.mark.parametrize(
     "tool", [tool for tool in TOOLS if not tool.read_only], ids=lambda tool: tool.name
 )
-def test_a_tool_that_writes_asks_for_write(tool: Tool) -> None:
+def test_a_tool_that_writes_requires_write(tool: Tool) -> None:
     if tool.name in OPEN_WRITES:
         assert tool.scope is Scope.READ
     else:
@@ -242,7 +242,7 @@ def test_samples_cover_each_scope_of_a_tool_whose_scope_varies() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_every_name_of_a_tool_is_held_to_the_same_scope(tool: Tool, runner: asyncio.Runner) -> None:
+def test_every_name_of_a_tool_requires_the_same_scope(tool: Tool, runner: asyncio.Runner) -> None:
     nobody = replace(CALLERS["keys:read"], scopes=frozenset())
     for name in (tool.name, *tool.aliases):
         error = runner.run(APP.pipeline.run(Call(name, samples(tool)[0], nobody))).error

@@ -1,6 +1,4 @@
-"""Every tool is held to the same rules: names, schemas, annotations, errors, and a snapshot that
-cannot drift unseen.
-"""
+"""Rules for every tool: names, schemas and their snapshots, annotations, errors."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @each()
-def test_its_schemas_are_what_they_were(tool: Tool) -> None:
+def test_schemas_match_their_snapshots(tool: Tool) -> None:
     """After a wanted change: COMMONPLACE_UPDATE_SNAPSHOTS=1 and review the difference."""
     described = describe(tool, APP.product.selection)
     target = SNAPSHOTS / f"{tool.name}.json"
@@ -80,12 +78,12 @@ def test_its_schemas_are_what_they_were(tool: Tool) -> None:
     assert target.read_text() == written
 
 
-def test_there_is_no_snapshot_of_a_tool_that_is_gone() -> None:
+def test_every_snapshot_belongs_to_a_tool() -> None:
     assert {path.stem for path in SNAPSHOTS.glob("*.json")} == {tool.name for tool in TOOLS}
 
 
 @each()
-def test_strict_clients_accept_its_schemas(tool: Tool) -> None:
+def test_strict_clients_accept_the_schemas(tool: Tool) -> None:
     described = describe(tool, APP.product.selection)
     for key in ("inputSchema", "outputSchema"):
         schema = described[key]
@@ -99,7 +97,7 @@ def test_strict_clients_accept_its_schemas(tool: Tool) -> None:
 
 
 @each()
-def test_its_name_and_words_are_fit_for_every_client(tool: Tool) -> None:
+def test_names_and_descriptions_suit_every_client(tool: Tool) -> None:
     assert LISTED_NAME.fullmatch(tool.name)
     assert len(f"mcp__commonplace__{tool.name}") <= 64
     assert 10 <= len(tool.description) <= 1500
@@ -109,7 +107,7 @@ def test_its_name_and_words_are_fit_for_every_client(tool: Tool) -> None:
 
 
 @each()
-def test_its_annotations_agree_with_each_other(tool: Tool) -> None:
+def test_annotations_are_consistent(tool: Tool) -> None:
     if tool.read_only:
         assert not tool.destructive
         assert tool.writes_catalogue is False

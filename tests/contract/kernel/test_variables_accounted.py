@@ -1,6 +1,4 @@
-"""Contract 000's variables: each one is a setting with a test of its effect, or stands in the
-list of those without effect.
-"""
+"""Every variable of contract 000 is a setting with a test, or is listed as without effect."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ CONTRACT_000 = frozenset(TABLES.split())
 OURS = frozenset({"COMMONPLACE_MODELS"})
 
 
-def test_the_settings_know_exactly_the_contracts_variables_and_ours() -> None:
+def test_the_settings_accept_exactly_the_contracts_variables_and_ours() -> None:
     assert by_variable().keys() | WITHOUT_EFFECT.keys() == CONTRACT_000 | OURS
     assert not by_variable().keys() & WITHOUT_EFFECT.keys()
     assert ENVIRONMENT_ALIASES.keys() <= CONTRACT_000

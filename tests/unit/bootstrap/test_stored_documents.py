@@ -1,6 +1,4 @@
-"""Domains meet in bootstrap only: a stored file is an OpenAPI document by its reference, for its
-own tenant.
-"""
+"""OpenAPI tools read stored files by reference, for the tenant of the caller only."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def test_a_stored_file_is_read_by_its_reference(app: App) -> None:
     assert to_json(outcome.output)["title"] == "Stored"
 
 
-def test_another_tenants_file_is_not_there(app: App) -> None:
+def test_a_file_of_another_tenant_is_not_found(app: App) -> None:
     run(app, "file_write", {"project": "p", "path": "/a.json", "content": DOCUMENT})
     stranger = AuthContext(Tenant("other"), ALL_SCOPES, "x")
     error = run(app, "oas_parse", {"spec": {"ref": "file:p/a.json"}}, stranger).error
@@ -52,7 +50,7 @@ def test_another_tenants_file_is_not_there(app: App) -> None:
 
 
 @pytest.mark.parametrize("reference", ["instruction:x", "file:p", "nonsense"])
-def test_what_is_no_file_is_refused(app: App, reference: str) -> None:
+def test_a_reference_to_anything_but_a_file_is_refused(app: App, reference: str) -> None:
     error = run(app, "oas_parse", {"spec": {"ref": reference}}).error
     assert error is not None
     assert error.code.name == "INVALID_ARGUMENT"

@@ -122,7 +122,7 @@ def test_a_change_is_recorded_without_its_content(app: App) -> None:
     assert verify(app.settings.audit_directory).ok
 
 
-def test_a_read_is_remembered_but_not_in_the_chain(app: App) -> None:
+def test_a_read_is_kept_in_memory_and_not_in_the_chain(app: App) -> None:
     run(app, "note/read", {"path": "/x"}, bare=True)
     assert records(app) == []
     assert app.services.audit is not None
@@ -151,7 +151,7 @@ def test_a_failed_and_a_rejected_change_are_recorded_as_such(app: App) -> None:
     ]
 
 
-def test_a_dispatchers_read_is_a_read(app: App) -> None:
+def test_a_read_through_a_dispatcher_is_recorded_as_a_read(app: App) -> None:
     run(app, "note_dispatch", {"write": False})
     assert records(app) == []
     run(app, "note_dispatch", {"write": True})
@@ -164,7 +164,7 @@ def test_malformed_arguments_are_counted_not_audited(app: App) -> None:
     assert app.services.metrics.totals().errors == 1
 
 
-def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(app: App) -> None:
+def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_continue(app: App) -> None:
     app.settings.audit_directory.write_text("in the way")
     outcome = run(app, "note_write")
     assert outcome.error is not None
@@ -181,7 +181,7 @@ def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(a
     assert run(app, "note_write").error is None
 
 
-def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> None:
+def test_a_change_that_could_not_be_recorded_is_reported_as_applied(tmp_path: Path) -> None:
     made: list[App] = []
 
     def break_the_audit(context: Context, arguments: Note) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> 
     assert (error.code.name, error.details) == ("AUDIT_UNAVAILABLE", {"applied": True})
 
 
-def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App) -> None:
+def test_passed_through_bearers_may_not_change_the_catalogue(app: App) -> None:
     app.services.mutation.on = True
     stranger = AuthContext(
         Tenant("bearer-x"), frozenset({Scope.READ, Scope.WRITE}), "x", configured=False
@@ -210,13 +210,13 @@ def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App
     assert run(app, "note_rule").error is None
 
 
-def test_what_a_key_may_not_do_reads_as_a_sentence(app: App) -> None:
+def test_a_missing_scope_is_explained_in_a_sentence(app: App) -> None:
     refused = run(app, "audit_verify", auth=READER).error
     assert refused is not None
     assert refused.message == "This key may not administer this server."
 
 
-def test_the_mutation_switch_counts_from_the_next_call(app: App) -> None:
+def test_the_mutation_switch_takes_effect_at_the_next_call(app: App) -> None:
     for on in (False, True, False):
         app.services.mutation.on = on
         assert (run(app, "note_rule").error is None) is on
@@ -281,7 +281,7 @@ def test_audit_can_be_switched_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mutations_only", "logged"), [(False, ["note_read", "note_write"]), (True, ["note_write"])]
 )
-def test_the_call_log_holds_all_calls_or_only_changes(
+def test_the_call_log_contains_all_calls_or_only_changes(
     mutations_only: bool, logged: list[str], tmp_path: Path
 ) -> None:
     log = LogSettings(file=str(tmp_path / "log.jsonl"), mutations_only=mutations_only)
@@ -334,7 +334,7 @@ def test_extra_toolsets_are_loaded_by_name(tmp_path: Path) -> None:
         )
 
 
-def test_server_status_tells_a_key_what_it_may_do_and_only_an_admin_of_everybody(app: App) -> None:
+def test_server_status_shows_a_key_its_scopes_and_only_an_admin_all_tenants(app: App) -> None:
     run(app, "note_read", auth=READER)
     run(app, "note_read")
     mine = run(app, "server_status", auth=READER).output

@@ -118,7 +118,7 @@ def test_an_unknown_tool_names_the_nearest() -> None:
     assert outcome.error.hint == "Did you mean echo?"
 
 
-def test_a_listed_name_is_no_bare_method() -> None:
+def test_a_listed_name_is_not_a_bare_method() -> None:
     assert code(run("write", bare=True)) == "UNKNOWN_METHOD"
 
 
@@ -127,7 +127,7 @@ def test_a_field_violation_carries_the_code_the_tool_declares() -> None:
     assert code(run("echo", {"count": "many"})) == "INVALID_ARGUMENT"
 
 
-def test_a_tools_own_check_is_told_in_its_own_words() -> None:
+def test_the_message_of_a_tools_own_check_is_kept() -> None:
     outcome = run("echo", {"count": 13})
     assert outcome.error is not None
     assert outcome.error.message == "count: 13 brings bad luck"
@@ -158,7 +158,7 @@ def test_a_scope_may_depend_on_the_arguments() -> None:
     assert code(run("sometimes", {"count": 2}, READER)) == "SCOPE_REQUIRED"
 
 
-def test_read_only_refuses_what_writes_and_nothing_else() -> None:
+def test_read_only_mode_refuses_writes_only() -> None:
     locked = Pipeline(registry(), read_only=True)
     assert code(run("write", pipeline=locked)) == "READ_ONLY"
     assert run("echo", pipeline=locked).error is None
@@ -239,11 +239,11 @@ def test_a_toolset_must_declare_exactly_the_names_it_loads() -> None:
         (Selection(toolsets=frozenset({"other"}), tools=frozenset({"echo"})), {"echo"}),
     ],
 )
-def test_a_selection_lists_what_it_says(selection: Selection, listed: set[str]) -> None:
+def test_a_selection_lists_exactly_what_it_names(selection: Selection, listed: set[str]) -> None:
     assert {one.name for one in registry().listed(selection)} == listed
 
 
-def test_an_error_shows_one_shape() -> None:
+def test_errors_have_one_shape() -> None:
     error = CommonplaceError(BAD_NAME, "no", hint="do this", details={"a": 1}, retryable=True)
     assert error.as_dict() == {
         "code": "BAD_NAME",

@@ -38,7 +38,7 @@ def test_by_default_nothing_is_limited() -> None:
     assert admitted(RateLimiter(LimitSettings()), caller("a"), 10_000) == 10_000
 
 
-def test_a_key_has_its_burst_then_its_rate() -> None:
+def test_a_key_may_use_its_burst_then_its_rate() -> None:
     time = Time()
     limiter = RateLimiter(LimitSettings(key_per_second=10.0, key_burst=5), time)
     assert admitted(limiter, caller("a", "k1"), 20) == 5
@@ -67,7 +67,7 @@ def test_a_refused_call_takes_from_neither_bucket() -> None:
     assert admitted(limiter, caller("b", "k1"), 1) == 1
 
 
-def test_waiting_as_told_is_enough() -> None:
+def test_a_call_after_the_stated_wait_is_admitted() -> None:
     time = Time()
     limiter = RateLimiter(LimitSettings(key_per_second=3.0, key_burst=1), time)
     limiter.admit(caller("a"))

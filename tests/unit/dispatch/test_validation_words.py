@@ -71,14 +71,14 @@ TOOL = Tool(
         ({"query": "a", "zebra": 3}, "zebra: is not an argument"),
     ],
 )
-def test_a_bad_argument_is_named_in_words_of_json(arguments: dict[str, Any], message: str) -> None:
+def test_a_bad_argument_is_explained_in_json_terms(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(CommonplaceError) as refused:
         validate(TOOL, arguments)
     assert refused.value.message == message
     assert refused.value.hint == "find takes: exact, inner, limit, mode, query, share, tags."
 
 
-def test_several_bad_arguments_are_told_at_once() -> None:
+def test_several_bad_arguments_are_reported_together() -> None:
     with pytest.raises(CommonplaceError) as refused:
         validate(TOOL, {"limit": 0, "tags": 3})
     assert (

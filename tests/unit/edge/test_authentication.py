@@ -58,7 +58,7 @@ def test_without_auth_everyone_is_the_local_user(store: KeyStore) -> None:
         (Scope.ADMIN, {"read", "write", "admin"}),
     ],
 )
-def test_a_key_brings_its_tenant_and_every_scope_below_its_own(
+def test_a_key_has_its_tenant_and_every_scope_up_to_its_own(
     scope: Scope, granted: set[str], store: KeyStore
 ) -> None:
     record, token = store.add("team-a", "alice", scope)
@@ -84,7 +84,7 @@ def test_a_key_brings_its_tenant_and_every_scope_below_its_own(
         "Bearer é",
     ],
 )
-def test_keys_mode_refuses_what_is_no_key(header: str | None, store: KeyStore) -> None:
+def test_keys_mode_refuses_anything_but_a_key(header: str | None, store: KeyStore) -> None:
     store.add("a", "b", Scope.READ)
     error = refusal(store, "keys", **({} if header is None else {"authorization": header}))
     assert error.code.name == "UNAUTHENTICATED"
@@ -100,7 +100,7 @@ def test_a_revoked_key_is_refused_in_every_mode_that_has_keys(store: KeyStore) -
     )
 
 
-def test_passthrough_makes_each_bearer_its_own_tenant_and_keeps_no_token_in_its_name(
+def test_passthrough_makes_each_bearer_a_tenant_without_the_token_in_its_name(
     store: KeyStore,
 ) -> None:
     one, two = (
@@ -153,7 +153,7 @@ def test_the_model_key_header_is_the_callers_and_never_one_of_ours(store: KeySto
     assert authenticate(store, "keys", token, **{"x-model-key": "a b"}).model_key is None
 
 
-def test_the_derived_identity_is_a_label_and_decides_nothing(store: KeyStore) -> None:
+def test_the_derived_identity_is_only_a_label(store: KeyStore) -> None:
     """Contract 003 section 3: two bearers with one derived identity would still be two tenants."""
     token = "sk-user-one"
     caller = authenticate(store, "passthrough", token)
@@ -171,7 +171,7 @@ def test_the_derived_identity_is_a_label_and_decides_nothing(store: KeyStore) ->
     assert impostor.apikey_hash != caller.apikey_hash
 
 
-def test_wrong_keys_are_slowed_down_and_right_ones_are_not(store: KeyStore) -> None:
+def test_wrong_keys_are_rate_limited_and_valid_ones_are_not(store: KeyStore) -> None:
     _, token = store.add("a", "b", Scope.READ)
     seen: list[str] = []
     authenticator = Authenticator(AuthSettings(mode="keys"), store, failures_per_minute=5)
@@ -186,7 +186,7 @@ def test_wrong_keys_are_slowed_down_and_right_ones_are_not(store: KeyStore) -> N
     assert authenticator.authenticate({"authorization": f"Bearer {token}"}).tenant == "a"
 
 
-def test_stdio_is_the_local_user_unless_a_key_says_less(store: KeyStore) -> None:
+def test_stdio_is_the_local_user_unless_a_key_is_set(store: KeyStore) -> None:
     _, token = store.add("a", "b", Scope.READ)
     authenticator = Authenticator(AuthSettings(), store)
     assert authenticator.stdio({}).tenant == LOCAL_TENANT
@@ -196,7 +196,9 @@ def test_stdio_is_the_local_user_unless_a_key_says_less(store: KeyStore) -> None
         authenticator.stdio({"COMMONPLACE_KEY": "wrong"})
 
 
-def test_a_keyless_request_is_challenged_however_many_keys_were_wrong(store: KeyStore) -> None:
+def test_a_request_without_a_key_is_challenged_after_any_number_of_wrong_keys(
+    store: KeyStore,
+) -> None:
     authenticator = Authenticator(AuthSettings(mode="keys"), store, failures_per_minute=3)
     recorded: list[str] = []
     authenticator.on_refusal = lambda error: recorded.append(error.code.name)

@@ -37,7 +37,7 @@ def test_a_host_matches_names_in_any_case_and_below_a_wildcard(host: str) -> Non
         "[::1]",
     ],
 )
-def test_a_wildcard_is_no_bare_domain_and_no_name_that_ends_alike(host: str) -> None:
+def test_a_wildcard_matches_neither_its_domain_nor_a_similar_ending(host: str) -> None:
     assert status(host, "*.example.org") == 421
 
 
@@ -78,7 +78,9 @@ def test_a_page_of_this_server_or_a_listed_one_may_call(
         ("http", "localhost:8787", ""),
     ],
 )
-def test_a_page_of_another_scheme_host_or_port_may_not(scheme: str, host: str, origin: str) -> None:
+def test_a_page_of_another_scheme_host_or_port_may_not_call(
+    scheme: str, host: str, origin: str
+) -> None:
     assert status(host, "*.example.org", *LOOPBACK_HOSTS, scheme=scheme, origin=origin) == 403
 
 
@@ -105,7 +107,7 @@ def test_a_server_answers_to_the_address_it_binds_beside_the_configured_names(
     assert status("evil.example", *allowed) == 421
 
 
-def test_what_was_open_or_closed_stays_so() -> None:
+def test_without_configured_names_any_host_or_loopback_is_allowed() -> None:
     assert hosts_of("10.1.2.3", ()) == ()  # behind keys, any name of a proxy
     assert hosts_of("0.0.0.0", ("api.test",)) == hosts_of("::", ("api.test",)) == ("api.test",)
     assert hosts_of("127.0.0.1", ()) == LOOPBACK_HOSTS

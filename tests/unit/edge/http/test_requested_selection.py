@@ -1,4 +1,4 @@
-"""Which tools a client is listed: what a request may ask for, and names that nothing has."""
+"""The selection that a request asks for, and unknown names in one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_headers_choose_among_what_is_served(tmp_path: Path) -> None:
         (Selection(exclude=frozenset({"zzz"})), "commonplace tools"),
     ],
 )
-def test_names_that_nothing_has_are_refused_with_those_there_are(
+def test_unknown_names_are_refused_with_a_list_of_known_ones(
     selection: Selection, hint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CommonplaceError) as refused:

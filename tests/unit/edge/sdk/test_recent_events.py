@@ -1,4 +1,4 @@
-"""Events for clients that come back: the newest ones, bounded by number and by size."""
+"""Recent events are bounded by number and by size."""
 
 from __future__ import annotations
 
