@@ -104,8 +104,9 @@ WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' O
 -- Work out whether the pending suggestions about these entries are listed. Left out are those about a deleted entry, contradictions of
 -- an obsolete one, pairs that were linked since, and clusters that a pattern was drawn from.
 UPDATE memory_suggestions AS s SET listed = (
-  NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
-              WHERE e.deleted_at IS NOT NULL OR (s.type = 'contradiction' AND e.status <> 'active'))
+  NOT EXISTS (SELECT 1 FROM memory_entries e
+              WHERE e.tenant = s.tenant AND e.id = ANY (ARRAY(SELECT jsonb_array_elements_text(s.entry_ids)))
+                AND (e.deleted_at IS NOT NULL OR (s.type = 'contradiction' AND e.status <> 'active')))
   AND CASE s.type
     WHEN 'generalize' THEN EXISTS (
       SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id)
