@@ -1,4 +1,4 @@
-"""Who is calling: a frozen value that the edge builds once and everybody below only reads."""
+"""The caller of a call: a frozen value that the edge creates and all layers below read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOCAL_TENANT = Tenant("local")
 
 
 class Scope(StrEnum):
-    """What a key may do. Each scope includes the ones before it."""
+    """Permissions of a key. Each scope includes the ones before it."""
 
     READ = "read"
     WRITE = "write"
@@ -24,33 +24,31 @@ ALL_SCOPES = frozenset(Scope)
 
 
 def scopes_up_to(scope: Scope) -> frozenset[Scope]:
-    """What a key of this scope may do."""
+    """Return a scope and all that it includes."""
     ordered = tuple(Scope)
     return frozenset(ordered[: ordered.index(scope) + 1])
 
 
 @lru_cache(maxsize=4096)
 def tenant_hash(tenant: Tenant) -> str:
+    """Return the SHA-256 of a tenant's name."""
     return hashlib.sha256(tenant.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class AuthContext:
-    """Tenant and scopes decide; the label is for people and logs only, never for authorization."""
+    """Tenant and permissions of a caller. The label is for people and logs, not for decisions."""
 
     tenant: Tenant
     scopes: frozenset[Scope]
     label: str
     key_id: str | None = None
-    model_key: str | None = (
-        None  # the caller's own key for external models; never a Commonplace key
-    )
-    token_hash: str | None = (
-        None  # passthrough: SHA-256 of the bearer, which is the tenant's identity there
-    )
-    configured: bool = (
-        True  # a key of this server or its local user; only these may write the shared catalogue
-    )
+    # The caller's own key for external models; never a key of this server.
+    model_key: str | None = None
+    # Mode passthrough: SHA-256 of the bearer token, which is the tenant's identity there.
+    token_hash: str | None = None
+    # A key of this server or its local user: only these may write the shared catalogue.
+    configured: bool = True
 
     def __repr__(self) -> str:  # a model key must not reach a log through repr
         return (
@@ -60,13 +58,14 @@ class AuthContext:
 
     @property
     def apikey_hash(self) -> str:
-        """The tenant's identity in contract 003's tables."""
+        """The identity of the tenant in the tables of contract 003."""
         return self.token_hash or tenant_hash(self.tenant)
 
     def has(self, scope: Scope) -> bool:
+        """Tell whether the caller has a permission."""
         return scope in self.scopes
 
 
 def local_user() -> AuthContext:
-    """The person at this machine: stdio, the command line, and HTTP in mode `none` on loopback."""
+    """Return the user of this machine: stdio, command line, and HTTP in mode `none` on loopback."""
     return AuthContext(tenant=LOCAL_TENANT, scopes=ALL_SCOPES, label="local")

@@ -1,7 +1,7 @@
-"""What can go wrong, as values: kinds, codes, and the one exception that carries them.
+"""Errors: kinds, codes, and the one exception that has them.
 
-Every failure a caller can see is a `CommonplaceError` with a `Code`. A code is stable and belongs
-to the package that raises it; its kind decides how each edge shows it (JSON-RPC code, HTTP status,
+Every failure that a caller can see is a `CommonplaceError` with a `Code`. A code is stable and
+belongs to the package that raises it; its kind decides how it is shown (JSON-RPC code, HTTP status,
 exit code).
 """
 
@@ -10,50 +10,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from commonplace.kernel.json_types import Json, JsonObject
 
 
 class Kind(StrEnum):
     """The families of failure. `dispatch/error_table.py` has numbers for each of them."""
 
     INVALID_ARGUMENT = "invalid_argument"  # the call is malformed
-    INVALID_DATA = (
-        "invalid_data"  # well-formed call, but an invalid entry, document or configuration
-    )
+    INVALID_DATA = "invalid_data"  # the call is valid; an entry, document or configuration is not
     NOT_FOUND = "not_found"
     UNKNOWN_METHOD = "unknown_method"  # no such tool, action or method
-    CONFLICT = "conflict"  # the state of things forbids it: exists, is a directory, already decided
+    CONFLICT = "conflict"  # the current state forbids it: exists, is a directory, already decided
     INTEGRITY = "integrity"  # an expected hash does not match, a chain is broken
     UNAUTHENTICATED = "unauthenticated"
     PERMISSION = "permission"  # scope, roots
-    EXCLUDED = "excluded"  # narrowing: the tool is not among those this server or request offers
-    MUTATION_OFF = "mutation_off"  # the catalogue's mutation switch
+    EXCLUDED = "excluded"  # this server or request does not offer the tool
+    MUTATION_OFF = "mutation_off"  # writes to the catalogue are switched off
     LIMIT = "limit"  # above a size, count, depth or quota
     RATE = "rate"  # too many calls
-    UNAVAILABLE = "unavailable"  # busy, timed out, or a backend is away
+    UNAVAILABLE = "unavailable"  # busy, timed out, or a backend is unreachable
     CANCELLED = "cancelled"
     INTERNAL = "internal"
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A stable machine-readable error code: its kind, and what it means in one sentence for the
-    reference.
-    """
+    """A stable error code: its kind, and its meaning in one sentence for the reference."""
 
     name: str
     kind: Kind
     meaning: str
-    http_status: int | None = None  # where a contract fixes another status than the kind's
+    http_status: int | None = None  # if a contract requires another one than the kind has
 
     def __str__(self) -> str:
         return self.name
 
 
 class CommonplaceError(Exception):
-    """A failure with a code, a message that says what to do next, and details a program can read.
+    """A failure with a code, a message, a hint what to do next, and details for programs.
 
-    Messages, hints and details hold no secret and no other tenant's name."""
+    Messages, hints and details contain no secret and no name of another tenant.
+    """
 
     def __init__(
         self,
@@ -61,7 +59,7 @@ class CommonplaceError(Exception):
         message: str,
         *,
         hint: str | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, Json] | None = None,
         retryable: bool = False,
     ) -> None:
         super().__init__(message)
@@ -71,8 +69,8 @@ class CommonplaceError(Exception):
         self.details = dict(details) if details else {}
         self.retryable = retryable
 
-    def as_dict(self) -> dict[str, Any]:
-        """The one JSON shape of an error, wherever it is shown."""
+    def as_dict(self) -> JsonObject:
+        """Return the error as JSON, in the one shape that every interface uses."""
         return {
             "code": self.code.name,
             "message": self.message,
@@ -85,7 +83,7 @@ class CommonplaceError(Exception):
 INVALID_ARGUMENT = Code(
     "INVALID_ARGUMENT",
     Kind.INVALID_ARGUMENT,
-    "An argument is missing, unknown or of the wrong form; `details` name the field.",
+    "An argument is missing, unknown or invalid; `details` name the field.",
 )
 UNKNOWN_TOOL = Code(
     "UNKNOWN_TOOL", Kind.UNKNOWN_METHOD, "No tool has this name; the hint names the nearest one."
@@ -115,7 +113,7 @@ CALL_RATE_LIMITED = Code(
 SESSION_LIMIT = Code(
     "SESSION_LIMIT",
     Kind.RATE,
-    "This key has as many sessions as it may, and each of them is in use.",
+    "This key has reached its number of sessions, and each of them is in use.",
 )
 REQUEST_TOO_LARGE = Code(
     "REQUEST_TOO_LARGE", Kind.LIMIT, "The message is larger than the server accepts."
@@ -126,24 +124,26 @@ DEADLINE_EXCEEDED = Code(
 SERVER_BUSY = Code(
     "SERVER_BUSY",
     Kind.UNAVAILABLE,
-    "Too much work of this kind is under way, here or for this caller; retry shortly.",
+    "Too much work of this kind is in progress, here or for this caller; retry shortly.",
 )
 CANCELLED = Code("CANCELLED", Kind.CANCELLED, "The caller cancelled the call.")
 SHUTTING_DOWN = Code(
-    "SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is stopping and takes no new work."
+    "SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is shutting down and accepts no new work."
 )
 NOT_AVAILABLE = Code(
     "NOT_AVAILABLE",
     Kind.UNAVAILABLE,
-    "An optional part is not installed or not running; the hint says how to get it.",
+    "An optional component is not installed or not running; the hint says how to get it.",
 )
 INVALID_CONFIG = Code(
     "INVALID_CONFIG",
     Kind.INVALID_DATA,
-    "A configuration file or variable is wrong; the message says where.",
+    "A configuration file or variable is invalid; the message says where.",
 )
 INTERNAL = Code(
-    "INTERNAL", Kind.INTERNAL, "A defect of the server; the trace id finds the logged traceback."
+    "INTERNAL",
+    Kind.INTERNAL,
+    "A defect of the server; the trace id identifies the traceback in its log.",
 )
 
 CODES: tuple[Code, ...] = (

@@ -1,11 +1,11 @@
 """Find characters that a reader cannot see and show them as visible text.
 
-The list follows Unicode's own properties (ADR 0220): control characters (Cc) except white space,
+The set follows Unicode's properties (ADR 0220): control characters (Cc) except white space,
 line and paragraph separators (Zl, Zp), every code point that is Default_Ignorable_Code_Point,
-interlinear annotation, noncharacters and lone surrogates. Some of them are part of ordinary
-writing; those are allowed where they do their work and nowhere else: joiners beside letters of the
-scripts that need them and inside emoji, one variation selector after a base that has variants, bidi
-marks near right-to-left letters.
+interlinear annotation, noncharacters and lone surrogates. Those that are part of ordinary writing
+are allowed only where they have their function: joiners beside letters of scripts that need them
+and inside emoji, one variation selector after a base that has variants, bidi marks near
+right-to-left letters.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
-MAX_NAMED = 4  # kinds of characters that a note names
-MAX_COUNTED = 1000  # findings after which counting one value stops
-MAX_SCANNED_CHARS = 4 * 1024 * 1024  # of a string that is counted: no stored text is longer
-MAX_SCANNED_VALUES = 50_000  # of a value that is counted: an OpenAPI document has millions
+from commonplace.kernel.json_types import Json
+
+MAX_NAMED = 4  # kinds of characters that a summary names
+MAX_COUNTED = 1000  # counting stops after this many
+MAX_SCANNED_CHARS = 4 * 1024 * 1024  # of one string: no stored text is longer
+MAX_SCANNED_VALUES = 50_000  # of one value: an OpenAPI document has millions
 _CONTROL_NAMES: Final = {
     "\x00": "NULL",
     "\x07": "BELL",
@@ -52,8 +54,8 @@ _NEVER = (
     + _SEPARATORS
     + _BIDI_CONTROLS
     + r"\u17b4\u17b5\u2060-\u2065\u206a-\u206f\u3164\uffa0\ufff0-\ufffb\ud800-\udfff"
-    + r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
-    + _NONCHARACTERS
+    + r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f\U000e0080-\U000e00ff"
+    r"\U000e01f0-\U000e0fff" + _NONCHARACTERS
 )
 _IN_CONTEXT = (
     r"\u00ad\u034f\u200b\ufeff"
@@ -66,18 +68,27 @@ _IN_CONTEXT = (
 )
 
 _PICTOGRAPHS = (
-    r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf"
+    r"\u2900-\u297f\u2b00-\u2bff"
     r"\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-_RIGHT_TO_LEFT = r"\u0590-\u060b\u060d-\u061b\u061d-\u06ef\u06fa-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RIGHT_TO_LEFT = (
+    r"\u0590-\u060b\u060d-\u061b\u061d-\u06ef\u06fa-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff"
+    r"\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+)
 # Arabic, Syriac, N'Ko, Mandaic; Devanagari to Sinhala; Tibetan, Myanmar, Khmer, Mongolian; beyond
 # the BMP
 _JOINING_SCRIPTS = (
-    r"\u0600-\u060b\u060d-\u061b\u061d-\u077f\u07c0-\u07ff\u0840-\u08ff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\u0900-\u0dff\u0f00-\u109f"
-    r"\u1780-\u17b3\u17b6-\u17ff\u1800-\u180a\u1810-\u18af\u1a20-\u1cff\ua840-\ua877\ua8e0-\ua8ff\ua930-\ua9ff\uaa60-\uaaff"
+    r"\u0600-\u060b\u060d-\u061b\u061d-\u077f\u07c0-\u07ff\u0840-\u08ff\ufb50-\ufdcf"
+    r"\ufdf0-\ufdff\ufe70-\ufefc\u0900-\u0dff\u0f00-\u109f"
+    r"\u1780-\u17b3\u17b6-\u17ff\u1800-\u180a\u1810-\u18af\u1a20-\u1cff\ua840-\ua877"
+    r"\ua8e0-\ua8ff\ua930-\ua9ff\uaa60-\uaaff"
     r"\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
 )
-_SPACELESS_SCRIPTS = r"\u0e00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9df\uaa00-\uaadf"
+_SPACELESS_SCRIPTS = (
+    r"\u0e00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f"
+    r"\ua980-\ua9df\uaa00-\uaadf"
+)
 _IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _VARIED = (  # bases of standardized variation sequences other than emoji
     _IDEOGRAPHS
@@ -85,7 +96,7 @@ _VARIED = (  # bases of standardized variation sequences other than emoji
     r"\uff01-\uff1f\U00010ac0-\U00010aff\U00013000-\U0001345f"
 )
 _MONGOLIAN = r"\u1800-\u180a\u1810-\u18af"
-_NEAR = 16  # characters between a bidi mark and the letter it serves
+_NEAR = 16  # characters between a bidi mark and the letter it belongs to
 
 _FLAGS = tuple(  # the emoji tag sequences that Unicode recommends: England, Scotland, Wales
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
@@ -107,16 +118,21 @@ _AFTER_BASE = "|".join(
     )
 )
 
-_CASES = (  # each begins with the class it judges, as a look behind at the candidate
+_MISPLACED_JOINER = (
+    rf"(?<=[{_JOINERS}])(?:(?<=[{_JOINERS}]{{2}})|(?=[{_JOINERS}])|"
+    rf"(?!(?<=[{_JOINING_SCRIPTS}].)|[{_JOINING_SCRIPTS}]|{_IN_EMOJI}))"
+)
+_CASES = (  # each begins with the class it is about, as a look-behind at the candidate
     rf"(?<=[{_NEVER}])",
     r"(?<=\ufeff)(?<!\A\ufeff)",
     r"(?<=\u00ad)(?!(?<=[^\W\d_]{2}\u00ad)[^\W\d_]{2})",
     r"(?<=\u034f)(?![\u0300-\u036f\u0591-\u05bd])",
     rf"(?<=\u200b)(?!(?<=[{_SPACELESS_SCRIPTS}]\u200b)|(?<!\u200b\u200b)[{_SPACELESS_SCRIPTS}])",
-    rf"(?<=[{_JOINERS}])(?:(?<=[{_JOINERS}]{{2}})|(?=[{_JOINERS}])|(?!(?<=[{_JOINING_SCRIPTS}].)|[{_JOINING_SCRIPTS}]|{_IN_EMOJI}))",
+    _MISPLACED_JOINER,
     rf"(?<=[{_SELECTORS}])(?!{_AFTER_BASE})",
     rf"(?<=[{_MONGOLIAN_SELECTORS}])(?<![{_MONGOLIAN}].)",
-    rf"(?<=[{_BIDI_MARKS}])(?:(?<=[{_BIDI_MARKS}]{{2}})|(?=[{_BIDI_MARKS}])|(?![^\n]{{0,{_NEAR}}}[{_RIGHT_TO_LEFT}])"
+    rf"(?<=[{_BIDI_MARKS}])(?:(?<=[{_BIDI_MARKS}]{{2}})|(?=[{_BIDI_MARKS}])|"
+    rf"(?![^\n]{{0,{_NEAR}}}[{_RIGHT_TO_LEFT}])"
     + "".join(rf"(?<![{_RIGHT_TO_LEFT}]{'.' * (gap + 1)})" for gap in range(_NEAR))
     + ")",
     rf"(?<=[{_TAGS}])(?!{_IN_FLAG})",
@@ -129,9 +145,12 @@ _ON_TERMINAL = (
 )  # white space that moves a terminal's cursor over text
 
 # A pattern that begins with one set is searched much faster than an alternation, and a set is fast
-# as long as it names few ranges
-# beyond the BMP: these hold some visible characters too, which the cases then let pass.
-_BEYOND = r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
+# as long as it has few ranges beyond the BMP: these contain some visible characters too, which the
+# cases then let pass.
+_BEYOND = (
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe\U0002ffff"
+    r"\U0003fffe-\U0010ffff"
+)
 _FIRST = (
     re.sub(
         r"\\U000[1-9a-f][0-9a-f]{4}(-\\U[0-9a-f]{8})?|\\U0010[0-9a-f]{4}", "", _NEVER + _IN_CONTEXT
@@ -152,9 +171,7 @@ _FIRST_BYTES: Final = (  # the same set in UTF-8: first byte, and what may follo
 _ESCAPED_CONTROL: Final = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u00(?:0[0-8ef]|1[0-9a-f])"
 )  # controls of ASCII as JSON writes them
-_MAX_WINDOWS: Final = (
-    16  # candidates that are judged one by one; with more the whole text is searched
-)
+_MAX_WINDOWS: Final = 16  # candidates examined one by one; with more, the whole text is searched
 _WINDOW: Final = 4 * (_NEAR + 4)  # bytes of context on each side
 _PRINTABLE_ASCII: Final = b"\t\n" + bytes(range(32, 127))
 _PLAIN_ASCII: Final = b"\t\n\v\f\r" + bytes(range(32, 127))
@@ -166,16 +183,13 @@ class _Patterns:
     unprintable: re.Pattern[str]  # on a terminal
     candidate: re.Pattern[str]
     mark: re.Pattern[str]
-    encoded: tuple[
-        tuple[bytes, re.Pattern[bytes]], ...
-    ]  # candidates in UTF-8 by first byte, which is looked for before its pattern
+    # Candidates in UTF-8 by first byte, which is searched before its pattern.
+    encoded: tuple[tuple[bytes, re.Pattern[bytes]], ...]
 
 
 @cache
 def _patterns() -> _Patterns:
-    """Compile when first needed: it takes 30 ms, and most commands and answers hold nothing but
-    ASCII.
-    """
+    """Compile on first use: it takes 30 ms, and most commands and answers are plain ASCII."""
     return _Patterns(
         hidden=re.compile(rf"[{_FIRST}](?:{'|'.join(_CASES)})"),
         unprintable=re.compile(rf"[{_FIRST}\x0b\x0c\r](?:{'|'.join((*_CASES, *_ON_TERMINAL))})"),
@@ -189,9 +203,7 @@ def _patterns() -> _Patterns:
 
 
 def hidden_pattern_for_javascript() -> str:
-    """Return the pattern of hidden characters as a regular expression of ECMAScript with flag
-    `u`, for browsers.
-    """
+    """Return the pattern as an ECMAScript regular expression with flag `u`, for browsers."""
     pattern = _patterns().hidden.pattern.replace(r"\A", "^").replace(r"[^\W\d_]", r"\p{L}")
     return re.sub(
         r"\\U000([0-9a-f]{5})|\\U00(10[0-9a-f]{4})",
@@ -210,14 +222,12 @@ def find_hidden(text: str) -> list[tuple[int, str]]:
 
 
 def has_hidden(text: str) -> bool:
-    """Tell whether a text holds a hidden character."""
+    """Tell whether a text contains a hidden character."""
     return _suspicious(text) and _patterns().hidden.search(text) is not None
 
 
 def reveal(text: str) -> str:
-    """Write hidden characters, and white space that moves a cursor back, as `<U+202E>`; the rest
-    stays as it is.
-    """
+    """Show hidden characters, and white space that moves a cursor back, as `<U+202E>`."""
     return (
         text
         if _is_plain(text)
@@ -226,9 +236,7 @@ def reveal(text: str) -> str:
 
 
 def reveal_json(text: str) -> str:
-    """Write the hidden characters of JSON text as escapes of JSON, so that it still reads as the
-    same value.
-    """
+    """Show the hidden characters of JSON text as JSON escapes; its value stays the same."""
     if _is_plain(text):
         return text
     return _patterns().unprintable.sub(
@@ -237,8 +245,7 @@ def reveal_json(text: str) -> str:
 
 
 def json_may_hide(encoded: bytes) -> bool:
-    """Tell whether JSON in UTF-8 may hold hidden characters, at a cost that plain text hardly
-    notices; False is certain.
+    """Tell whether JSON in UTF-8 may contain hidden characters. Fast; False is certain.
 
     A byte order mark at the start of a string does not count. What only the decoded text can tell
     (how near the letters on the same line are) is left to `count_hidden`.
@@ -275,10 +282,8 @@ def json_may_hide(encoded: bytes) -> bool:
     return False
 
 
-def count_hidden(value: Any) -> Counter[str]:
-    """Count the hidden characters in the strings of a JSON value, names included, within the
-    limits of this module.
-    """
+def count_hidden(value: Json) -> Counter[str]:
+    """Count the hidden characters in the strings and keys of a JSON value, within limits."""
     counted: Counter[str] = Counter()
     waiting = [value]
     total = scanned = 0
@@ -298,8 +303,9 @@ def count_hidden(value: Any) -> Counter[str]:
 
 
 def _suspicious(text: str) -> bool:
-    """Tell, quickly, whether a text can hold a hidden character: most text is plain, and
-    deleting bytes is faster than searching.
+    """Tell quickly whether a text can contain a hidden character.
+
+    Most text is plain, and deleting bytes is faster than searching.
     """
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
     return (
@@ -309,12 +315,12 @@ def _suspicious(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell, quickly, whether a text is ASCII that any terminal shows as it is."""
+    """Tell quickly whether a text is printable ASCII."""
     return text.isascii() and not text.encode().translate(None, _PRINTABLE_ASCII)
 
 
 def name_of(character: str) -> str:
-    """Name a character as people look it up: `U+202E RIGHT-TO-LEFT OVERRIDE`."""
+    """Return the Unicode name of a character: `U+202E RIGHT-TO-LEFT OVERRIDE`."""
     import unicodedata
 
     code = ord(character)
@@ -327,9 +333,7 @@ def name_of(character: str) -> str:
 
 
 def summarize(counted: Mapping[str, int]) -> str:
-    """Say how many hidden characters there are and which: `3 hidden characters (2 U+001B ESCAPE,
-    1 U+202E ...)`.
-    """
+    """Describe counted characters: `3 hidden characters (2 U+001B ESCAPE, 1 U+202E ...)`."""
     total = sum(counted.values())
     frequent = sorted(
         counted.items(), key=lambda item: (not _is_deceptive(item[0]), -item[1], item[0])
@@ -342,9 +346,7 @@ def summarize(counted: Mapping[str, int]) -> str:
 
 
 def _is_deceptive(character: str) -> bool:
-    """Tell whether a character can reorder text, command a terminal or carry a message; such are
-    named first.
-    """
+    """Tell whether a character can reorder text, control a terminal or hide a message."""
     code = ord(character)
     return (
         code in (0x1B, 0x9B)

@@ -1,6 +1,7 @@
-"""One reference across domains: `instruction:ID`, `memory:ULID`, `file:PROJECT/PATH#START-END`.
+"""References across domains: `instruction:ID`, `memory:ULID`, `file:PROJECT/PATH#START-END`.
 
-Domains give and take references as text; bootstrap plugs in who resolves them."""
+Domains exchange references as text; bootstrap provides the resolver.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +9,12 @@ import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote, unquote
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import Json
 
 MAX_REF = 2048
 _FILE = re.compile(
@@ -23,6 +25,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class RefKind(StrEnum):
+    """What a reference points to."""
+
     INSTRUCTION = "instruction"
     MEMORY = "memory"
     FILE = "file"
@@ -30,8 +34,10 @@ class RefKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """`key` is an instruction's id, an entry's ULID, or a file's path; a file also has its
-    project, and maybe a byte range.
+    """A reference.
+
+    `key` is the id of an instruction, the ULID of a memory entry, or the path of a file. A file
+    also has a project, and may have a byte range.
     """
 
     kind: RefKind
@@ -48,7 +54,7 @@ class Ref:
 
     @classmethod
     def parse(cls, text: str) -> Ref:
-        """The reference in a text, or INVALID_ARGUMENT saying what one looks like."""
+        """Parse a reference. Raises INVALID_ARGUMENT."""
         kind, found, rest = text.partition(":")
         if not found or len(text) > MAX_REF or _CONTROL.search(text) or kind not in set(RefKind):
             raise _not_a_reference(text)
@@ -71,9 +77,9 @@ class Ref:
 
 
 class Resolver(Protocol):
-    """What stands behind a reference, as this caller may see it; None where nothing does."""
+    """Look up the target of a reference, as far as the caller may see it; None if there is none."""
 
-    def resolve(self, ref: Ref, auth: AuthContext) -> Awaitable[Mapping[str, Any] | None]: ...
+    def resolve(self, ref: Ref, auth: AuthContext) -> Awaitable[Mapping[str, Json] | None]: ...
 
 
 def _not_a_reference(text: str) -> CommonplaceError:

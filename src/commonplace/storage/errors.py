@@ -20,7 +20,7 @@ STORAGE_DAMAGED = Code(
 STORAGE_UNAVAILABLE = Code(
     "STORAGE_UNAVAILABLE",
     Kind.UNAVAILABLE,
-    "The database cannot be reached, or aborted the transaction; the change may not have been made.",
+    "The database cannot be reached, or aborted the transaction; the change may be missing.",
 )
 STORAGE_REPLACED = Code(
     "STORAGE_REPLACED",

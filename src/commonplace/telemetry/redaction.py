@@ -15,12 +15,14 @@ MASK = "***"
 HASHED_CHARACTERS = 256 * 1024  # longer texts get no hash: it would block the event loop
 
 _SECRET_NAME = re.compile(
-    r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)"
+    r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|"
+    r"private[_-]?key|^kek)"
 )
 _SECRET_TEXT = re.compile(
     r"cp_[0-9a-z]{8}_[0-9A-Za-z_-]{20,}"  # our own keys
     r"|(?i:bearer\s+)[A-Za-z0-9._~+/=-]{12,}"
-    r"|\bsk-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|\bsk-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b"
+    r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
 )
@@ -39,7 +41,7 @@ _SECRET_SIGNS = (
     "ghs_",
     "ghr_",
 )
-"""Every match of the pattern has one of these, or `bearer`; finding them takes a tenth of the time."""
+"""Every match of the pattern has one of these, or `bearer`; searching them is ten times faster."""
 
 
 def redact(arguments: Mapping[str, Json], hidden: frozenset[str], preview_bytes: int) -> JsonObject:

@@ -82,7 +82,8 @@ class Tracer:
         if self._file is not None:
             self._file.write(line)
         if self._goes_to_stderr(label):
-            print(line, file=sys.stderr, flush=True)  # noqa: T201 - contract 000: diagnostics to stderr
+            # Contract 000: diagnostics go to stderr.
+            print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     def close(self) -> None:
         """Close the file."""

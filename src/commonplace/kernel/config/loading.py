@@ -89,7 +89,7 @@ def _check_conflicts(settings: Settings) -> None:
 
 
 def _check_schemes(storage: StorageSettings) -> None:
-    """Check the schemes of addresses. The message never holds the address: it may hold a password."""
+    """Check the schemes of addresses. Messages leave them out: they may contain a password."""
     for name, address, schemes in (
         ("url", storage.url, DATABASE_SCHEMES),
         ("cache_url", storage.cache_url, CACHE_SCHEMES),

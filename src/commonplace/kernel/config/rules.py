@@ -122,41 +122,19 @@ def _check_limits(files: FilesSettings) -> Iterator[Conflict]:
     Only a limit that was set can conflict: a default above a lowered bound is capped by it.
     """
     defaults = FilesSettings()
-    for lower, upper, value, most, default in (
-        (
-            "search.limit_default",
-            "search.limit_max",
-            files.search.limit_default,
-            files.search.limit_max,
-            defaults.search.limit_default,
-        ),
-        (
-            "list_limit_default",
-            "list_limit_max",
-            files.list_limit_default,
-            files.list_limit_max,
-            defaults.list_limit_default,
-        ),
-        (
-            "max_payload_bytes",
-            "max_file_bytes",
-            files.max_payload_bytes,
-            files.max_file_bytes,
-            defaults.max_payload_bytes,
-        ),
-        (
-            "max_file_bytes",
-            "max_project_bytes",
-            files.max_file_bytes,
-            files.max_project_bytes,
-            defaults.max_file_bytes,
-        ),
+    for section, default, lower, upper in (
+        (files.search, defaults.search, "limit_default", "limit_max"),
+        (files, defaults, "list_limit_default", "list_limit_max"),
+        (files, defaults, "max_payload_bytes", "max_file_bytes"),
+        (files, defaults, "max_file_bytes", "max_project_bytes"),
     ):
-        if value > most and value != default:
+        value, most = getattr(section, lower), getattr(section, upper)
+        if value > most and value != getattr(default, lower):
+            prefix = "search." if section is files.search else ""
             yield Conflict(
-                lower,
-                f"is {value}, above {upper} ({most}), and could never be reached",
-                f"Lower {lower} or raise {upper}.",
+                f"{prefix}{lower}",
+                f"is {value}, above {prefix}{upper} ({most}), and could never be reached",
+                f"Lower {prefix}{lower} or raise {prefix}{upper}.",
             )
     candidates = files.search.bm25_candidates + files.search.vector_candidates
     if files.search.limit_max > candidates and files.search.limit_max != defaults.search.limit_max:
@@ -165,7 +143,7 @@ def _check_limits(files: FilesSettings) -> Iterator[Conflict]:
         )
         yield Conflict(
             "search.limit_max",
-            f"is {files.search.limit_max}, but the two searches together return {candidates} candidates",
+            f"is {files.search.limit_max}, but the two searches return {candidates} candidates",
             hint,
         )
 

@@ -1,8 +1,8 @@
-"""Decode large JSON text in pieces, so that other threads run in between.
+"""Decode large JSON text in slices, so that other threads run in between.
 
-orjson holds the interpreter lock for as long as it decodes: a second for 60 MB. Here the text is
-cut at commas; each piece is completed with the brackets that are open around it, decoded on its
-own, and its values are put where they belong. Memory and result are those of one decoding.
+orjson holds the interpreter lock while it decodes: a second for 60 MB. Here the text is cut at
+commas; each slice is completed with the brackets that are open around it, decoded separately, and
+its values are merged. Memory and result are those of decoding at once.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import orjson
+
+from commonplace.kernel.json_types import Json
 
 SLICE_BYTES = 512 * 1024
 STRING_SLICE_BYTES = 1024 * 1024
 
-Json = Any
-_MARK = f"cut-{secrets.token_hex(12)}"  # no text can hold it: it is new in each process
+_MARK = f"cut-{secrets.token_hex(12)}"  # random in each process, so that no text contains it
 _OPEN_OBJECT = b'{"' + _MARK.encode() + b'":'
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 _TO_COMMA = re.compile(rb'(?:[^",]++|"(?:[^"\\]++|\\.)*+")*+,', re.DOTALL)
@@ -47,10 +47,10 @@ def loads_in_slices(
     check: Callable[[int], None] | None = None,
     loads: Callable[[bytes], Json] = orjson.loads,
 ) -> Json:
-    """The value of a JSON text whose root is an object or an array. `loads` decodes each slice.
+    """Decode JSON text whose root is an object or an array; `loads` decodes each slice.
 
-    `check` is given the number of values found so far, in steps, and may raise to stop. Raises
-    SliceError.
+    `check` is called with the number of values found so far and may raise to stop. Raises
+    SliceError for invalid JSON.
     """
     root: list[Json] = []
     spine: list[Json] = []  # the open containers, outermost first
@@ -63,30 +63,27 @@ def loads_in_slices(
         if check is not None:
             check(values)
         if end < len(raw) and (piece[-64:].rstrip() or piece.rstrip())[-1:] in (b"[", b"{"):
-            raise _error("a comma behind an opening bracket", raw, end, 0)
-        following = (
-            stack[: max(0, len(stack) - closed)] + opened if end < len(raw) else b""
-        )  # at the end nothing may be open
+            raise _error("a comma after an opening bracket", raw, end, 0)
+        # At the end nothing may be open.
+        following = stack[: max(0, len(stack) - closed)] + opened if end < len(raw) else b""
         if end < len(raw) and not following:
             raise _error("text after the end of the document", raw, end, 0)
-        partial = _decoded(loads, piece, stack, following, raw, start)
+        partial = _decode_slice(loads, piece, stack, following, raw, start)
         if not start:
             root.append(partial)
             spine = _spine(partial, len(following))
         else:
-            spine = _merged(spine, partial, len(following))
+            spine = _merge(spine, partial, len(following))
         stack, start = following, end + 1
     return root[0]
 
 
 def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
-    """Offsets of commas outside of strings, about `slice_bytes` apart, and the end of the text."""
+    """Yield offsets of commas outside strings, about `slice_bytes` apart, and the end."""
     start, in_string = 0, False
     while len(raw) - start > slice_bytes:
         end = start + slice_bytes
-        while (
-            end < len(raw) and raw[end - 1] == 0x5C
-        ):  # never between a backslash and what it escapes
+        while end < len(raw) and raw[end - 1] == 0x5C:  # keep an escape sequence together
             end += 1
         block = raw[start:end]
         quotes = (
@@ -109,8 +106,8 @@ def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
 
 
 def _structure(piece: bytes) -> tuple[int, bytes, int]:
-    """How many containers a piece closes that it did not open, the brackets it leaves open, and
-    how many values it holds.
+    """Return how many outer containers a slice closes, the brackets it leaves open, and the
+    number of its values.
     """
     plain = piece.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in piece else piece
     outside = b"".join(plain.split(b'"')[::2])
@@ -124,7 +121,7 @@ def _structure(piece: bytes) -> tuple[int, bytes, int]:
     return len(brackets) - len(opened), opened, values
 
 
-def _decoded(
+def _decode_slice(
     loads: Callable[[bytes], Json],
     piece: bytes,
     before: bytes,
@@ -132,9 +129,9 @@ def _decoded(
     raw: bytes,
     start: int,
 ) -> Json:
-    """The value of a piece within the containers around it.
+    """Decode a slice within the containers around it.
 
-    Each of them holds what continues it as its first value.
+    The first value of each container is the part of the slice that continues it.
     """
     prefix = b"".join(_OPEN_OBJECT if bracket == 0x7B else b"[" for bracket in before) + (
         b"0," if before else b""
@@ -165,7 +162,7 @@ def _error(
 
 
 def _spine(value: Json, depth: int) -> list[Json]:
-    """The containers that a value leaves open: itself, its last value, and so on."""
+    """Return the containers that a value leaves open: itself, its last value, and so on."""
     spine: list[Json] = []
     while len(spine) < depth:
         spine.append(value)
@@ -174,10 +171,8 @@ def _spine(value: Json, depth: int) -> list[Json]:
     return spine
 
 
-def _merged(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
-    """Put the values of a piece into the containers it continues; returns the containers that
-    are open afterwards.
-    """
+def _merge(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
+    """Add the values of a slice to the containers it continues; return the open containers."""
     open_now: list[Json] = []
     level: Json = partial
     for container in spine:
@@ -203,8 +198,9 @@ def _merged(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
 def without_strings(
     raw: bytes, strings: Sequence[tuple[int, int]]
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    """A JSON text with names in the place of its long strings, given by the offsets of their
-    quotes, and which name stands for which.
+    """Replace long strings, given by the offsets of their quotes, by short names.
+
+    Returns the text, and the offsets of the string behind each name.
     """
     named: dict[str, tuple[int, int]] = {}
     parts: list[bytes] = []
@@ -226,9 +222,9 @@ def decode_string(
     as_bytes: bool = False,
     slice_bytes: int = STRING_SLICE_BYTES,
 ) -> str | bytes:
-    """The text of a JSON string between its quotes, piece by piece. Raises orjson.JSONDecodeError.
+    """Decode the content of a JSON string in slices. Raises orjson.JSONDecodeError.
 
-    `as_bytes`: as UTF-8, which takes a quarter of the memory where a single emoji is in the text.
+    `as_bytes`: return UTF-8, which takes a quarter of the memory if the text has an emoji.
     """
     pieces: list[str] = []
     encoded: list[bytes] = []
@@ -246,7 +242,7 @@ def decode_string(
 
 
 def _string_cut(raw: bytes, start: int, cut: int) -> int:
-    """The last place up to `cut` that splits no character, no escape and no pair of surrogates."""
+    """Return the last offset up to `cut` that splits no character, escape or surrogate pair."""
     earliest = max(start + 1, cut - 4096)
     for place in range(cut, earliest, -1):
         if raw[place] & 0xC0 != 0x80 and b"\\" not in raw[max(start, place - 12) : place]:
@@ -255,10 +251,10 @@ def _string_cut(raw: bytes, start: int, cut: int) -> int:
     place = units.end() if units is not None else start
     while place > start and raw[place] & 0xC0 == 0x80:
         place -= 1
-    return place if place > start else cut  # nothing but a broken escape: the decoder will say so
+    return place if place > start else cut  # a broken escape: the decoder reports it
 
 
-def fill(value: Json, texts: Mapping[str, Any]) -> Json:
+def fill(value: Json, texts: Mapping[str, Json]) -> Json:
     """Put the long strings back, as values or as keys."""
     holder = [value]
     containers: list[Json] = [holder]

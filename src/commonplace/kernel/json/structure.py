@@ -1,8 +1,8 @@
-"""Bound the structure of JSON text before it is decoded, chunk by chunk as it arrives.
+"""Limit the structure of JSON text before it is decoded, chunk by chunk as it arrives.
 
-A decoder holds the interpreter lock from the first byte to the last, and `[{},{},...]` becomes 25
+A decoder holds the interpreter lock from the first byte to the last, and `[{},{},...]` takes 25
 times its size in memory. The scan uses only `bytes` methods, which run at memory speed, and each
-call handles one chunk: other threads never wait for longer than that.
+call handles one chunk: other threads never wait longer than that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONG_STRING_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StructureLimits:
-    """How much structure a text may have. Long strings are no structure."""
+    """How much structure a text may have. The length of strings does not count."""
 
     containers: int = 100_000
     values: int = 500_000
@@ -30,7 +30,7 @@ class StructureLimits:
 
 
 class StructureError(Exception):
-    """The text has more structure than allowed. `limit` names the bound, `most` is its value."""
+    """The text has more structure than allowed. `limit` names the limit, `most` is its value."""
 
     def __init__(self, limit: str, most: int) -> None:
         super().__init__(
@@ -44,19 +44,15 @@ class StructureError(Exception):
 
 @dataclass(slots=True)
 class StructureScan:
-    """The state of a scan between two chunks.
-
-    Invalid JSON is not detected: the decoder does that.
-    """
+    """The state of a scan between two chunks. Invalid JSON is left to the decoder."""
 
     limits: StructureLimits = field(default_factory=StructureLimits)
     size: int = 0
     containers: int = 0
     values: int = 0
     depth: int = 0
-    long_strings: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # offsets of the opening and the closing quote
+    # Offsets of the opening and the closing quote.
+    long_strings: list[tuple[int, int]] = field(default_factory=list)
     _in_string: bool = False
     _string_start: int = 0
     _escape: bytes = b""  # a backslash at the end of the last chunk that escapes what follows
@@ -64,14 +60,14 @@ class StructureScan:
     def feed(self, chunk: bytes) -> None:
         """Count the structure of the next chunk.
 
-        Raises StructureError as soon as a limit is passed.
+        Raises StructureError as soon as a limit is exceeded.
         """
         escaped_start = bool(self._escape)
         plain = self._without_escapes(chunk)
         if b'"' in plain:
             parts = plain.split(b'"')
             outside = b"".join(parts[1::2] if self._in_string else parts[0::2])
-            self._note_strings(chunk, len(parts) - 1, escaped_start)
+            self._record_strings(chunk, len(parts) - 1, escaped_start)
         else:
             outside = b"" if self._in_string else plain
         self.size += len(chunk)
@@ -79,9 +75,7 @@ class StructureScan:
             self._count(outside)
 
     def _without_escapes(self, chunk: bytes) -> bytes:
-        """The chunk without `\\\\` and `\\"`, so that every quote that is left opens or closes a
-        string.
-        """
+        """Remove `\\\\` and `\\"`, so that every quote that is left opens or closes a string."""
         text = self._escape + chunk if self._escape else chunk
         self._escape = b""
         if b"\\" not in text:
@@ -92,8 +86,8 @@ class StructureScan:
             return plain[:-1]
         return plain
 
-    def _note_strings(self, chunk: bytes, quotes: int, escaped_start: bool) -> None:
-        """Remember where long strings begin and end.
+    def _record_strings(self, chunk: bytes, quotes: int, escaped_start: bool) -> None:
+        """Record where long strings begin and end.
 
         Only the first and the last quote of a chunk can belong to one.
         """
@@ -125,22 +119,22 @@ class StructureScan:
 
 
 def _first_quote(chunk: bytes, escaped_start: bool) -> int:
-    """Where the first quote stands that no backslash escapes. There is one."""
+    """Return the offset of the first quote that is not escaped. There must be one."""
     position = chunk.find(b'"')
-    while _escaped(chunk, position, escaped_start):
+    while _is_escaped(chunk, position, escaped_start):
         position = chunk.find(b'"', position + 1)
     return position
 
 
 def _last_quote(chunk: bytes, escaped_start: bool) -> int:
     position = chunk.rfind(b'"')
-    while _escaped(chunk, position, escaped_start):
+    while _is_escaped(chunk, position, escaped_start):
         position = chunk.rfind(b'"', 0, position)
     return position
 
 
-def _escaped(chunk: bytes, position: int, escaped_start: bool) -> bool:
-    """Whether an odd number of backslashes stands before a position."""
+def _is_escaped(chunk: bytes, position: int, escaped_start: bool) -> bool:
+    """Tell whether an odd number of backslashes precedes a position."""
     first = position
     while first > 0 and chunk[first - 1] == 0x5C:
         first -= 1

@@ -1,8 +1,6 @@
-"""Finds credentials in text before it is kept: known formats, passwords in addresses, and values
-assigned to secret-sounding names.
+"""Find credentials in text: known formats, passwords in URLs, values assigned to secret names.
 
-What is masked is lost, so names, paths, references and placeholders after such a name stay as they
-are.
+A masked text is lost, so names, paths, references and placeholders after such a name are kept.
 """
 
 from __future__ import annotations
@@ -15,15 +13,15 @@ from dataclasses import dataclass
 
 from commonplace.kernel.secrets.formats import SIGNS, URL_PASSWORD, private_keys
 
-# Names of what people choose and of what programs issue, in lower case: patterns that ignore case
-# are ten times slower.
+# Names of passwords and of issued keys, in lower case: patterns that ignore case are ten times
+# slower.
 _CHOSEN = r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd(?![a-z])|mots?[ _-]?de[ _-]?passe"
 _ISSUED = (
-    r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|"
+    r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|"
+    r"private[_-]?key|signing[_-]?key|encryption[_-]?key|"
     r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key"
 )
-# NAME = value, "name": "value", name => value, --name value, from the telling part of the name on;
-# `q` is the quote around the value.
+# NAME = value, "name": "value", name => value, --name value; `q` is the quote around the value.
 _ASSIGNED = re.compile(
     rf"(?P<name>{_CHOSEN}|{_ISSUED})(?P<tail>[\w-]{{0,20}})[\"']?"
     r"(?:[ \t\u00a0]{0,3}(?:=>|:=|=|:)[ \t]{0,3}|(?P<space>[ \t]))"
@@ -34,29 +32,35 @@ _SAID = re.compile(
     rf"\t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})"
 )
 _HEADER = re.compile(
-    r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}(?P<value>[a-z0-9._~+/=-]{16,2000})"
+    r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}"
+    r"(?P<value>[a-z0-9._~+/=-]{16,2000})"
 )
-# The rest of a name that says the value is about the secret, not the secret itself.
+# The rest of a name whose value is about a secret, not the secret itself.
 _ABOUT = re.compile(
-    r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|size|min|max|count|type|policy|ttl|expir\w*|"
-    r"lifetime|age|timeout|seconds|manager|provider|version|rotation|prefix|suffix|format|algorithm|endpoint|method|store|backend|class|"
-    r"scope|limit|usage|budget|env|var|stdin|command|less|protected|generator|validators?)s?(?-i:(?![a-z]))"
+    r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|"
+    r"size|min|max|count|type|policy|ttl|expir\w*|"
+    r"lifetime|age|timeout|seconds|manager|provider|version|rotation|prefix|suffix|format|"
+    r"algorithm|endpoint|method|store|backend|class|"
+    r"scope|limit|usage|budget|env|var|stdin|command|less|protected|generator|validators?)s?"
+    r"(?-i:(?![a-z]))"
 )
 _PLACEHOLDER = re.compile(
-    r"(?i)^(?:\$|%|<|\{|\[|\]|x{3,}|\*{3,}|\.{3}|your|my[-_]|my(?:pass|secret|token|key)|some|string\b|test|dummy|fake|example|sample|"
-    r"change|replace|redacted|none$|null$|true$|false$|os\.|process\.|env\.|settings\.|config\.|getenv)|(?<![a-z])example(?![a-z])|placeholder|changeme|\*{3}"
+    r"(?i)^(?:\$|%|<|\{|\[|\]|x{3,}|\*{3,}|\.{3}|your|my[-_]|my(?:pass|secret|token|key)|some|"
+    r"string\b|test|dummy|fake|example|sample|"
+    r"change|replace|redacted|none$|null$|true$|false$|os\.|process\.|env\.|settings\.|config\.|"
+    r"getenv)|(?<![a-z])example(?![a-z])|placeholder|changeme|\*{3}"
 )
 _HARMLESS_PASSWORDS = frozenset(
     {"password", "postgres", "pass", "root", "admin", "user", "guest", "pwd", "secret", "test"}
 )
 _REFERENCE = re.compile(
-    r"(?i)^(?:\.{0,2}/|~/|[a-z]:\\|[a-z][a-z0-9+.-]{1,20}://|arn:|op:|vault:|secret/|projects/|refs?/)"
+    r"(?i)^(?:\.{0,2}/|~/|[a-z]:\\|[a-z][a-z0-9+.-]{1,20}://|arn:|op:|vault:|secret/|projects/|"
+    r"refs?/)"
 )
-# Words, numbers and short mixtures such as v2 or eu1, however they are joined: a name, not
-# something random.
+# Words, numbers and short mixtures such as v2 or eu1, joined in any way: a name, not random.
 _NAME = re.compile(r"[A-Za-z]*\d{0,4}(?:[_./:@#-][A-Za-z]*\d{0,4})*")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]*$")
-_MINIMUM_ENTROPY = 3.0  # bits a character; words and repeated characters stay below
+_MINIMUM_ENTROPY = 3.0  # bits per character; words and repeated characters have less
 _KEY_CHARACTERS = 12
 SHORTEST = 12  # characters: a name, a sign and a value
 MASK = "[masked: {}]"
@@ -64,13 +68,15 @@ MASK = "[masked: {}]"
 
 @dataclass(frozen=True, slots=True)
 class Secret:
+    """A credential in a text."""
+
     kind: str
     start: int
     end: int
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """Where credentials stand, in order, without overlaps."""
+    """Return the credentials in a text, in order, without overlaps."""
     if len(text) < SHORTEST:
         return ()
     found = [*_by_format(text), *_in_addresses(text), *_by_name(text)]
@@ -84,6 +90,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def mask_secrets(text: str, secrets: tuple[Secret, ...], mask: str = MASK) -> str:
+    """Replace credentials in a text."""
     parts: list[str] = []
     at = 0
     for secret in secrets:
@@ -114,24 +121,23 @@ def _in_addresses(text: str) -> Iterator[Secret]:
 
 
 def _by_name(text: str) -> Iterator[Secret]:
-    lowered = text.replace(
-        "\u0130", "i"
-    ).lower()  # the one letter whose lower case is longer: places must stay the same
+    # U+0130 is the one letter whose lower case is longer: offsets must stay the same.
+    lowered = text.replace("\u0130", "i").lower()
     for match in _HEADER.finditer(lowered):
-        if _random_looking(text[match.start("value") : match.end("value")]):
+        if _looks_random(text[match.start("value") : match.end("value")]):
             yield Secret("authorization header", match.start("value"), match.end("value"))
     for match in _ASSIGNED.finditer(lowered):
         start, end = match.span("quoted" if match["quoted"] else "bare")
-        if _names_a_secret(text, match) and _fits(match["name"], text[start:end]):
+        if _is_secret_name(text, match) and _is_secret_value(match["name"], text[start:end]):
             yield Secret("assigned secret", start, end)
     for match in _SAID.finditer(lowered):
         value = text[match.start("value") : match.end("value")]
-        if _mixed(value) and not _NAME.fullmatch(value):
+        if _is_mixed(value) and not _NAME.fullmatch(value):
             yield Secret("assigned secret", match.start("value"), match.end("value"))
 
 
-def _names_a_secret(text: str, match: re.Match[str]) -> bool:
-    """The whole name, and what stands between it and the value, are those of a secret."""
+def _is_secret_name(text: str, match: re.Match[str]) -> bool:
+    """Tell whether the whole name, and the text between it and the value, mean a secret."""
     before, tail = (
         text[max(0, match.start() - 40) : match.start()],
         text[match.start("tail") : match.end("tail")],
@@ -143,28 +149,28 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     if match["bare"] and text[match.end() : match.end() + 1] in ("(", "["):
         return False  # a call in a program
     if match["space"] and not _OPTION.search(before):
-        return False  # only an option is followed by its value without a sign between them
-    # `tokenizer` and `passwordless` are other words; `tokenValue`, `password_prod` and `secrets`
-    # are not.
+        return False  # only a command-line option is followed by its value without a sign
+    # `tokenizer` and `passwordless` are other words, unlike `tokenValue`, `password_prod` and
+    # `secrets`.
     return not tail or not ((tail[0].islower() and tail not in ("s", "base")) or _ABOUT.match(tail))
 
 
-def _fits(name: str, value: str) -> bool:
+def _is_secret_value(name: str, value: str) -> bool:
     if name.startswith(("pass", "pwd", "mot")):
-        return _password_looking(value)
-    return len(value) >= _KEY_CHARACTERS and _random_looking(value)
+        return _looks_like_password(value)
+    return len(value) >= _KEY_CHARACTERS and _looks_random(value)
 
 
-def _password_looking(value: str) -> bool:
-    """Letters with a digit or a sign among them, and no name, path, reference or placeholder."""
-    if _harmless(value) or len(set(value)) < 5:
+def _looks_like_password(value: str) -> bool:
+    """Tell whether a value has letters and other characters, and is not harmless."""
+    if _is_harmless(value) or len(set(value)) < 5:
         return False
     return any(map(str.isalpha, value)) and any(not char.isalpha() for char in value)
 
 
-def _random_looking(value: str) -> bool:
-    """Mixed characters and high entropy, or it is prose, a name or a placeholder."""
-    if _harmless(value) or len(set(value)) < 6:
+def _looks_random(value: str) -> bool:
+    """Tell whether a value has mixed characters and high entropy."""
+    if _is_harmless(value) or len(set(value)) < 6:
         return False
     digits = any(char.isdigit() for char in value)
     letters = any(char.isalpha() for char in value)
@@ -173,7 +179,7 @@ def _random_looking(value: str) -> bool:
     return letters and (digits or (mixed and symbols)) and _entropy(value) >= _MINIMUM_ENTROPY
 
 
-def _harmless(value: str) -> bool:
+def _is_harmless(value: str) -> bool:
     return bool(
         " " in value.strip()
         or _PLACEHOLDER.search(value)
@@ -182,7 +188,7 @@ def _harmless(value: str) -> bool:
     )
 
 
-def _mixed(value: str) -> bool:
+def _is_mixed(value: str) -> bool:
     return (
         any(map(str.isdigit, value))
         and any(map(str.islower, value))

@@ -1,6 +1,4 @@
-"""Credentials that can be told by their form alone: what vendors publish of their keys, and
-private keys in text.
-"""
+"""Credentials that are recognised by their format: keys of known services, and private keys."""
 
 from __future__ import annotations
 
@@ -10,46 +8,79 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """A kind of credential. Only texts that hold one of its `signs` are searched for its pattern.
+class CredentialFormat:
+    """A kind of credential. Only texts that contain one of its `signs` are searched.
 
-    Where the pattern names a group `value`, that alone is the secret."""
+    If the pattern has a group `value`, only that group is the secret.
+    """
 
     kind: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
-def _format(kind: str, signs: str, pattern: str) -> Format:
-    return Format(kind, tuple(signs.split()), re.compile(pattern))
+def _format(kind: str, signs: str, pattern: str) -> CredentialFormat:
+    return CredentialFormat(kind, tuple(signs.split()), re.compile(pattern))
 
 
-def _prefixed(kind: str, prefixes: str, rest: str) -> Format:
-    """A prefix that nothing else begins with, then so many characters."""
+def _prefixed(kind: str, prefixes: str, rest: str) -> CredentialFormat:
+    """Return the format of credentials with a unique prefix."""
     signs = tuple(prefixes.split())
     start = "|".join(re.escape(sign) for sign in signs)
-    return Format(kind, signs, re.compile(rf"(?<![A-Za-z0-9])(?:{start}){rest}"))
+    return CredentialFormat(kind, signs, re.compile(rf"(?<![A-Za-z0-9])(?:{start}){rest}"))
 
 
 _WORD = r"[A-Za-z0-9]"
 _OPEN = r"[A-Za-z0-9_-]"
 _HEX = r"[0-9a-f]"
-_TYPED = r"(?P<value>[^\s'\"$<{]{4,200})"  # no variable and no placeholder
+_TYPED = r"(?P<value>[^\s'\"$<{]{4,200})"  # not a variable, not a placeholder
 
-FORMATS: tuple[Format, ...] = (
+FORMATS: tuple[CredentialFormat, ...] = (
     _format("AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    _format("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", rf"\b(?:gh[pousr]_{_WORD}{{20,255}}|github_pat_\w{{40,255}})\b"),
-    _prefixed("GitLab token", "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent-", r"[A-Za-z0-9_.-]{19,250}\w"),
-    _format("Slack token", "xox xapp-", r"\b(?:xox[abceoprsd](?:\.xox[bp])?-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{20,250})"),
-    _format("Slack webhook", "hooks.slack.com", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?:\w{6,}/){2,3}\w{16,}"),
-    _format("Discord webhook", "/api/webhooks/", rf"https://[a-z.]{{0,20}}discord(?:app)?\.com/api/webhooks/\d{{10,}}/{_OPEN}{{40,}}"),
+    _format(
+        "GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        rf"\b(?:gh[pousr]_{_WORD}{{20,255}}|github_pat_\w{{40,255}})\b",
+    ),
+    _prefixed(
+        "GitLab token",
+        "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent-",
+        r"[A-Za-z0-9_.-]{19,250}\w",
+    ),
+    _format(
+        "Slack token",
+        "xox xapp-",
+        r"\b(?:xox[abceoprsd](?:\.xox[bp])?-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{20,250})",
+    ),
+    _format(
+        "Slack webhook",
+        "hooks.slack.com",
+        r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?:\w{6,}/){2,3}\w{16,}",
+    ),
+    _format(
+        "Discord webhook",
+        "/api/webhooks/",
+        rf"https://[a-z.]{{0,20}}discord(?:app)?\.com/api/webhooks/\d{{10,}}/{_OPEN}{{40,}}",
+    ),
     _format("Anthropic key", "sk-ant-", rf"\bsk-ant-{_OPEN}{{20,200}}"),
-    _format("OpenAI key", "sk-", rf"\bsk-(?:(?:proj|svcacct|admin|or-v1)-{_OPEN}{{20,250}}|{_WORD}{{20,200}}\b)"),
+    _format(
+        "OpenAI key",
+        "sk-",
+        rf"\bsk-(?:(?:proj|svcacct|admin|or-v1)-{_OPEN}{{20,250}}|{_WORD}{{20,200}}\b)",
+    ),
     _prefixed("model service key", "gsk_ xai- pplx- r8_", rf"{_WORD}{{32,120}}\b"),
     _prefixed("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", rf"{_WORD}{{16,200}}\b"),
     _format("Google API key", "AIza", rf"\bAIza{_OPEN}{{35}}(?!{_OPEN})"),
-    _format("Google OAuth secret", "GOCSPX- ya29. 1//0", rf"\b(?:GOCSPX-{_OPEN}{{20,40}}|ya29\.{_OPEN}{{20,}}|1//0{_OPEN}{{30,}})"),
-    _format("Azure key", "AccountKey= sig=", r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%]{40,100}={0,2})"),
+    _format(
+        "Google OAuth secret",
+        "GOCSPX- ya29. 1//0",
+        rf"\b(?:GOCSPX-{_OPEN}{{20,40}}|ya29\.{_OPEN}{{20,}}|1//0{_OPEN}{{30,}})",
+    ),
+    _format(
+        "Azure key",
+        "AccountKey= sig=",
+        r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%]{40,100}={0,2})",
+    ),
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
     _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
     _format("Telegram token", ":AA", rf"\b\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
@@ -74,27 +105,45 @@ FORMATS: tuple[Format, ...] = (
     ),
     _format("Notion token", "secret_", rf"\bsecret_{_WORD}{{43}}\b"),
     _format("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,60}\b"),
-    _format("JSON Web Token", "eyJ", rf"\beyJ{_OPEN}{{10,2000}}\.eyJ{_OPEN}{{10,4000}}\.{_OPEN}{{10,1000}}"),
-    _format("private key", "PuTTY-User-Key-File", r"Private-Lines: \d+\s(?P<value>(?:[A-Za-z0-9+/=]+\s)+)"),
-    # "-----BEGIN ... PRIVATE KEY-----" in base64, as kubeconfig keeps it.
+    _format(
+        "JSON Web Token",
+        "eyJ",
+        rf"\beyJ{_OPEN}{{10,2000}}\.eyJ{_OPEN}{{10,4000}}\.{_OPEN}{{10,1000}}",
+    ),
+    _format(
+        "private key",
+        "PuTTY-User-Key-File",
+        r"Private-Lines: \d+\s(?P<value>(?:[A-Za-z0-9+/=]+\s)+)",
+    ),
+    # "-----BEGIN ... PRIVATE KEY-----" in base64, as in a kubeconfig.
     _format(
         "private key",
         "LS0tLS1CRUdJTi",
-        r"\bLS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBV|BFTkNSWVBURUQgUFJJVkFU)[A-Za-z0-9+/=]+",
+        r"\bLS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBV|"
+        r"BFTkNSWVBURUQgUFJJVkFU)[A-Za-z0-9+/=]+",
     ),
-    _format("password on a command line", "curl", rf"\bcurl\b[^\n|]{{0,300}}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"$]{{1,64}}:{_TYPED}"),
-    _format("password on a command line", "mysql", rf"\bmysql(?:dump|admin|import)?\b[^\n|]{{0,300}}?\s-p{_TYPED}"),
+    _format(
+        "password on a command line",
+        "curl",
+        rf"\bcurl\b[^\n|]{{0,300}}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"$]{{1,64}}:{_TYPED}",
+    ),
+    _format(
+        "password on a command line",
+        "mysql",
+        rf"\bmysql(?:dump|admin|import)?\b[^\n|]{{0,300}}?\s-p{_TYPED}",
+    ),
     _format("password on a command line", "sshpass", rf"\bsshpass\s+-p\s?['\"]?{_TYPED}"),
-)  # fmt: skip
+)
 
-SIGNS: tuple[tuple[str, Format], ...] = tuple(
+SIGNS: tuple[tuple[str, CredentialFormat], ...] = tuple(
     (sign, known) for known in FORMATS for sign in known.signs
 )
 
-# The password may hold what should have been escaped; a host must follow it, and a port is no
-# password.
+# The password may contain characters that should have been escaped. A host must follow it, and a
+# port must not be taken for a password.
 URL_PASSWORD = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{0,100}:(?!\d{1,5}(?:[/?#]|$))(?P<value>[^\s'\"`<>]{3,200}?)"
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{0,100}:(?!\d{1,5}(?:[/?#]|$))"
+    r"(?P<value>[^\s'\"`<>]{3,200}?)"
     r"@(?=[\w.:,%\[\]-]{1,300}(?:[/?#\s'\"`)>]|$))"
 )
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -108,9 +157,9 @@ _KEY_LINES = re.compile(
 
 
 def private_keys(text: str) -> list[tuple[int, int]]:
-    """From its BEGIN line to its END line, or to the last line of a key that was cut off.
+    """Return the spans of private keys: from BEGIN to END, or to the last line of a cut-off key.
 
-    A sentence that names such a line is no key.
+    A sentence that mentions such a line does not count.
     """
     ends = [match.span() for match in _KEY_END.finditer(text)]
     found: list[tuple[int, int]] = []

@@ -54,7 +54,7 @@ def unusable_path(error: OSError, place: Path | str | None = None) -> Commonplac
 
 
 def require_folder(path: Path) -> None:
-    """Raise PATH_UNUSABLE unless a folder exists: a wrong name must not pass for an empty folder."""
+    """Raise PATH_UNUSABLE unless a folder exists, so that a wrong name is not taken for empty."""
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise CommonplaceError(

@@ -66,9 +66,9 @@ def _copy(checks: DatabaseChecks, draft: Path, refill: Refill) -> int:
         for table, statement in _schema(connection, "table"):
             connection.execute(statement)
             if checks.remedy(table) == "restore":
-                connection.execute(
-                    f'INSERT INTO main."{table}" SELECT * FROM old."{table}" NOT INDEXED'  # noqa: S608
-                )
+                source = f'old."{table}" NOT INDEXED'
+                copied = f'INSERT INTO main."{table}" SELECT * FROM {source}'  # noqa: S608
+                connection.execute(copied)
                 rows += connection.changes()
         if connection.execute(
             "SELECT 1 FROM old.sqlite_schema WHERE name = 'sqlite_sequence'"

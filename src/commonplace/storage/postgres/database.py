@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
 import threading
@@ -244,9 +245,9 @@ class PostgresDatabase:
     def _run_group(self, group: list[Unit], lock: str | None) -> None:
         group = [unit for unit in group if unit.future.set_running_or_notify_cancel()]
         while group := _fail_late(group):
-            current = tuple(group)
+            attempt = functools.partial(run_transaction, group=tuple(group), lock=lock)
             try:
-                outcomes = self._retry(lambda raw: run_transaction(raw, current, lock))  # noqa: B023
+                outcomes = self._retry(attempt)
             except errors.LockNotAvailable:
                 continue  # the units whose time is over fail above
             except GroupFailedError:  # run each alone, so that each gets its own error

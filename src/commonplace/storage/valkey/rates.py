@@ -31,7 +31,8 @@ for i, key in ipairs(KEYS) do
 end
 if wait > 0 then return string.format('%.6f', wait) end
 for i, key in ipairs(KEYS) do
-  redis.call('HSET', key, 'level', string.format('%.6f', levels[i] - 1), 'at', string.format('%.6f', now))
+  local level, at = string.format('%.6f', levels[i] - 1), string.format('%.6f', now)
+  redis.call('HSET', key, 'level', level, 'at', at)
   redis.call('EXPIRE', key, ARGV[2 * #KEYS + i])
 end
 return '0'
