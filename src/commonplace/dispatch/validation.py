@@ -13,7 +13,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError
 from commonplace.kernel.json_types import Json
 
 MAX_PROBLEMS = 20
-_WORDS = {  # pydantic's kind of error -> ours, where its own words are those of Python
+_WORDS = {  # by pydantic's type of error, where its own words are those of Python
     "missing": "is missing",
     "string_type": "must be a string",
     "list_type": "must be a list",

@@ -103,7 +103,7 @@ def preflight(options: HttpOptions, methods: str, handler: Handler) -> Handler:
 
 
 def allow_method(method: str, handler: Handler) -> Handler:
-    """Refuse other methods than this one."""
+    """Refuse all other methods."""
 
     def step(head: RequestHead, receive: Receive, send: Send) -> Awaitable[None]:
         if head.method == method:
@@ -186,7 +186,7 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
             served, exclude=served.exclude | exclude, read_only=served.read_only or read_only
         )
         return narrowed, read_only
-    # a tool that is named may be an extended one of what is served
+    # a named tool may be an extended one
     within = replace(served, all_tiers=True)
     narrowed = Selection(
         toolsets, tools, exclude, read_only, served.all_tiers, served.renamed, within

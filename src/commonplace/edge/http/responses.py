@@ -60,7 +60,7 @@ def unauthorized(error: CommonplaceError) -> Response:
 
 
 def retry_after(error: CommonplaceError) -> dict[str, str]:
-    """Return the header that says when to come back, in whole seconds and never too early."""
+    """Return the Retry-After header, in whole seconds and never too early."""
     seconds = error.details.get("retry_after_seconds")
     return {} if seconds is None else {"Retry-After": str(max(1, math.ceil(seconds)))}
 

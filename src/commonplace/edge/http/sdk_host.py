@@ -67,7 +67,7 @@ class SdkHost:
             await asyncio.wait({self._task}, timeout=STOP_SECONDS)
 
     def _is_valid(self, request: Request) -> bool:
-        """Whether the key of an open request still is one, and of the same tenant."""
+        """Whether the key of an open request is still valid, and of the same tenant."""
         try:
             caller = self._core.product.authenticate(request.headers)
         except CommonplaceError:

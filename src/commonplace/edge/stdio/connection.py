@@ -119,7 +119,7 @@ class Connection:
             await self._sdk.close(grace_seconds)
 
     def _answer_batch(self, values: JsonArray) -> None:
-        """Answer a batch; in other protocol versions than one an array is an invalid request."""
+        """Answer a batch; outside of its protocol version an array is an invalid request."""
         if self._version != BATCH_VERSION:
             raise InvalidMessage(
                 RpcError(

@@ -11,7 +11,7 @@ from commonplace.kernel.json_types import Json
 
 
 class LineReceiver(Protocol):
-    """Takes what a line holds, and never raises."""
+    """Takes lines, and never raises."""
 
     def receive_line(self, line: bytes) -> None: ...
 
