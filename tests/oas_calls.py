@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import orjson
+import pytest
 
 from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.pipeline import Pipeline
@@ -56,3 +57,9 @@ def minimal(version: str = "3.0.3", **parts: Any) -> dict[str, Any]:
 
 def operation(**parts: Any) -> dict[str, Any]:
     return {"summary": "does it", "responses": {"200": {"description": "fine"}}, **parts}
+
+
+def load_error(text: str | bytes, **options: Any) -> CommonplaceError:
+    with pytest.raises(CommonplaceError) as caught:
+        load(text, **options)
+    return caught.value

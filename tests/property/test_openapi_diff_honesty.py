@@ -245,9 +245,7 @@ def judge(schema: Any, loaded: Any) -> Any:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("direction", ["request", "response"])
-def test_breaking_verdicts_have_a_witness_and_the_others_have_none(
-    direction: str, soak: bool
-) -> None:
+def test_only_breaking_verdicts_have_a_witness(direction: str, soak: bool) -> None:
     counts = {"breaking": 0, "harmless": 0, "undecided": 0}
     for seed in range(4000 if soak else 250):
         maker = Maker(seed)

@@ -70,7 +70,7 @@ def test_operations_in_other_files_are_counted_and_walked(ask: Any) -> None:
     assert ask("walk_refs")["total"] == 4, "references are shown as they are written"
 
 
-def test_one_file_is_made_of_them_with_the_names_they_have(ask: Any) -> None:
+def test_a_bundle_keeps_the_names_of_imports(ask: Any) -> None:
     made = ask("oas_bundle")
     assert made["file_count"] == 5
     whole = Tools()
@@ -97,7 +97,7 @@ def test_a_change_in_another_file_is_a_change(ask: Any, root: Path) -> None:
     assert changes["breaking_count"] > 0
 
 
-def test_faults_in_other_files_are_found_and_say_where_they_come_from(ask: Any, root: Path) -> None:
+def test_findings_of_other_files_name_their_origin(ask: Any, root: Path) -> None:
     assert ask("validate")["valid"]
     (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
     (root.parent / "paths/pet.yaml").write_text(
@@ -135,9 +135,7 @@ def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(
     ]
 
 
-def test_a_reference_that_only_the_main_folder_could_follow_is_not_passed_over(
-    ask: Any, root: Path
-) -> None:
+def test_a_reference_relative_to_the_wrong_folder_is_reported(ask: Any, root: Path) -> None:
     """Seen from the file that holds it there is nothing; a file of that name beside the root
     document is another one.
     """
@@ -157,7 +155,7 @@ def test_a_reference_that_only_the_main_folder_could_follow_is_not_passed_over(
     ]
 
 
-def test_findings_of_other_files_have_no_line_of_this_one(ask: Any, root: Path) -> None:
+def test_findings_of_other_files_have_no_line(ask: Any, root: Path) -> None:
     (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
     (root.parent / "paths/pet.yaml").write_text(
         FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list")
@@ -187,9 +185,7 @@ HEAD = 'openapi: 3.0.3\ninfo: {title: M, version: "1"}\n'
     ],
     ids=["the whole of a file", "the same words in another folder"],
 )
-def test_references_that_look_odd_lead_where_they_are_meant_to(
-    tmp_path: Path, files: dict[str, str]
-) -> None:
+def test_unusual_references_are_resolved(tmp_path: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -197,7 +193,7 @@ def test_references_that_look_odd_lead_where_they_are_meant_to(
     assert (answer["errors"], answer["warnings"]) == ([], [])
 
 
-def test_a_pointer_to_an_entry_without_a_name_points_to_nothing_in_the_document_itself() -> None:
+def test_a_pointer_to_an_unnamed_entry_is_unresolved_in_the_document_itself() -> None:
     content = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: '#/'}}}\n"
     assert [
         one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]

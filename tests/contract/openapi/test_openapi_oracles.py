@@ -19,7 +19,7 @@ def tools() -> Tools:
     return Tools()
 
 
-def test_conformance_documents_are_judged_as_their_folder_says(data: Path, tools: Tools) -> None:
+def test_conformance_documents_get_the_verdict_of_their_folder(data: Path, tools: Tools) -> None:
     wrong, judged = [], 0
     for path in sorted((data / "openapi" / "conformance").glob("3.[012]/*/*.yaml")):
         answer = tools.call("validate", spec={"file": str(path)}, no_warnings=True)

@@ -35,7 +35,7 @@ def shared(version: str = "3.1.0", item: Any = None, **paths: str) -> dict[str, 
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
-def test_they_are_validated_as_part_of_their_path(version: str) -> None:
+def test_shared_path_items_are_validated_as_part_of_their_path(version: str) -> None:
     answer = Tools().call("oas_validate", spec=content(shared(version)))
     where = "/components/pathItems/p/get" if version == "3.1.0" else "/x-items/p/get"
     assert [(error["rule"], error["path"]) for error in answer["errors"]] == [
@@ -51,7 +51,7 @@ def test_they_are_validated_as_part_of_their_path(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
-def test_their_operations_are_counted_and_listed_once_with_their_path(version: str) -> None:
+def test_operations_of_shared_items_are_listed_once_per_path(version: str) -> None:
     source = shared(version)
     assert Tools().call("oas_parse", spec=content(source))["operation_count"] == 1
     assert [(one["method"], one["path"]) for one in listed("operations", source)] == [
@@ -61,7 +61,7 @@ def test_their_operations_are_counted_and_listed_once_with_their_path(version: s
     assert [one["path"] for one in listed("parameters", source)] == ["/a/{id}"]
 
 
-def test_an_item_of_two_paths_is_no_duplicate() -> None:
+def test_an_item_of_two_paths_is_not_a_duplicate() -> None:
     source = shared(b="#/components/pathItems/p", c="#/paths/~1b")
     assert Tools().call("oas_parse", spec=content(source))["operation_count"] == 3
     assert [one["path"] for one in listed("operations", source)] == ["/a/{id}", "/b", "/c"]
@@ -76,7 +76,7 @@ def test_an_item_that_no_path_uses_is_still_listed() -> None:
     assert [one["path"] for one in listed("operations", source)] == [""]
 
 
-def test_items_that_refer_to_themselves_end() -> None:
+def test_items_that_refer_to_themselves_are_bounded() -> None:
     looping = {"get": operation(callbacks={"c": {"{$url}": {"$ref": "#/components/pathItems/p"}}})}
     source = minimal(
         "3.1.0",

@@ -55,7 +55,7 @@ def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
     assert store.load(Spec(file=str(path))).data["info"]["title"] == "another"
 
 
-def test_two_edits_within_one_tick_of_the_clock_are_both_seen(tmp_path: Path) -> None:
+def test_two_edits_within_one_clock_tick_are_both_noticed(tmp_path: Path) -> None:
     """Same size, same modification time: only the content tells."""
     path = tmp_path / "a.yaml"
     store = DocumentStore()
@@ -144,7 +144,7 @@ def test_over_http_only_roots_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
+def test_directories_and_missing_paths_are_refused(tmp_path: Path) -> None:
     store = DocumentStore(limits=DocumentLimits(size_bytes=100))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_text("x" * 101)
@@ -277,7 +277,7 @@ def test_a_url_is_fetched_and_redirects_are_followed(site: str) -> None:
         ("/large", "SPEC_TOO_LARGE"),
     ],
 )
-def test_fetches_that_lead_astray_are_refused(site: str, path: str, expected: str) -> None:
+def test_bad_responses_and_redirects_are_refused(site: str, path: str, expected: str) -> None:
     assert (
         code(DocumentStore(limits=DocumentLimits(size_bytes=100_000)), url=site + path) == expected
     )
@@ -308,11 +308,11 @@ def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
         "http://x\r\nHost: y/",
     ],
 )
-def test_other_addresses_are_not_fetched(url: str) -> None:
+def test_other_urls_are_not_fetched(url: str) -> None:
     assert code(DocumentStore(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
 
 
-def test_a_path_given_as_an_address_is_told_where_it_belongs() -> None:
+def test_a_path_given_as_a_url_hints_at_file() -> None:
     with pytest.raises(CommonplaceError) as caught:
         DocumentStore().load(Spec(url="openapi.yaml"))
     assert "has no host" in caught.value.message

@@ -32,7 +32,7 @@ PRIVATE = ("127.0.0.1", "10.0.0.1", "169.254.169.254", "192.168.1.1", "172.16.0.
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("inner", PRIVATE)
-def test_a_private_address_is_refused_in_every_disguise(carrier: str, inner: str) -> None:
+def test_a_private_address_is_refused_in_every_spelling(carrier: str, inner: str) -> None:
     address = CARRIERS[carrier](ipaddress.IPv4Address(inner))
     assert not UrlRules(local=False).admits(address), address
 
@@ -93,7 +93,7 @@ def unreadable(path: str) -> str:
         "/sys/kernel/notes",
     ],
 )
-def test_special_files_are_refused_by_a_code(path: str) -> None:
+def test_special_files_are_refused_with_a_code(path: str) -> None:
     assert unreadable(path) in ("SPEC_UNREADABLE", "SPEC_NOT_FOUND", "NOT_A_SPEC", "SPEC_SYNTAX")
 
 
@@ -103,7 +103,7 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> Non
     assert unreadable(str(pipe)) == "SPEC_UNREADABLE"
 
 
-def test_a_reference_to_a_special_file_is_unresolved_not_a_defect(tmp_path: Path) -> None:
+def test_a_reference_to_a_special_file_is_unresolved(tmp_path: Path) -> None:
     document = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
     main = tmp_path / "main.json"
     os.mkfifo(tmp_path / "pipe.json")

@@ -1,4 +1,4 @@
-"""Text into documents: both formats, every version, and everything hostile."""
+"""Loading of documents: both formats, every version, hostile input."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ import orjson
 import pytest
 import yaml
 
-from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import find_duplicate_keys, load, parse_text
-from commonplace.openapi.engine.yaml.emit import to_text
 from commonplace.openapi.model import DocumentLimits, Family
-
-
-def refused(text: str | bytes, **options: Any) -> CommonplaceError:
-    with pytest.raises(CommonplaceError) as caught:
-        load(text, **options)
-    return caught.value
+from oas_calls import load_error
 
 
 @pytest.mark.parametrize(
@@ -55,15 +48,15 @@ def test_format_and_version_are_recognised_by_content(
         "openapi: []",
     ],
 )
-def test_other_versions_are_refused_by_name(text: str) -> None:
-    error = refused(text)
+def test_unsupported_versions_are_named_in_the_error(text: str) -> None:
+    error = load_error(text)
     assert error.code.name == "UNSUPPORTED_VERSION"
     assert "3.2.x" in str(error.hint)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "[]", "just text", "42", "{}", "overlay: 1.0.0"])
-def test_what_is_not_a_description_is_said_so(text: str) -> None:
-    assert refused(text).code.name == "NOT_A_SPEC"
+def test_other_documents_are_not_a_spec(text: str) -> None:
+    assert load_error(text).code.name == "NOT_A_SPEC"
 
 
 @pytest.mark.parametrize(
@@ -74,8 +67,8 @@ def test_what_is_not_a_description_is_said_so(text: str) -> None:
         ("openapi: 3.0.0\ninfo:\n  a: b: c\n", 3, 7),
     ],
 )
-def test_syntax_errors_have_a_place(text: str, line: int, column: int) -> None:
-    error = refused(text)
+def test_syntax_errors_have_line_and_column(text: str, line: int, column: int) -> None:
+    error = load_error(text)
     assert error.code.name == "SPEC_SYNTAX"
     assert error.details["line"] == line
     assert abs(error.details["column"] - column) <= 1
@@ -83,7 +76,7 @@ def test_syntax_errors_have_a_place(text: str, line: int, column: int) -> None:
 
 def test_utf16_with_a_mark_is_read_and_other_bytes_are_refused() -> None:
     assert load("openapi: 3.0.0\ninfo: {title: é}".encode("utf-16")).data["info"] == {"title": "é"}
-    assert refused(b"openapi: 3.0.0\n\xff\xfe\xfa").code.name == "SPEC_UNREADABLE"
+    assert load_error(b"openapi: 3.0.0\n\xff\xfe\xfa").code.name == "SPEC_UNREADABLE"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-8-sig"])
@@ -94,15 +87,15 @@ def test_json_is_read_in_each_encoding_of_unicode(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("openapi: 3.0.0\n---\nopenapi: 3.0.0\n", "several YAML documents"),
         ("%YAML 1.2\n---\nopenapi: 3.0.0\n---\n", "several YAML documents"),
         ("# list\n---\n- openapi: 3.0.0\n", "is a list"),
     ],
 )
-def test_several_documents_in_one_text_are_refused_by_name(text: str, told: str) -> None:
-    assert told in refused(text).message
+def test_several_documents_in_one_text_are_refused(text: str, expected: str) -> None:
+    assert expected in load_error(text).message
 
 
 @pytest.mark.parametrize(
@@ -141,84 +134,22 @@ def test_several_documents_in_one_text_are_refused_by_name(text: str, told: str)
 def test_hostile_documents_get_a_typed_answer_within_a_second(
     name: str, text: str, code: str
 ) -> None:
-    begun = time.process_time()
-    assert refused(text).code.name == code, name
-    assert time.process_time() - begun < 1.0
+    started = time.process_time()
+    assert load_error(text).code.name == code, name
+    assert time.process_time() - started < 1.0
 
 
-def test_limits_of_size_and_nodes_hold() -> None:
+def test_limits_of_size_and_nodes_are_enforced() -> None:
     assert (
-        refused("openapi: 3.0.0\n" * 10, limits=DocumentLimits(size_bytes=100)).code.name
+        load_error("openapi: 3.0.0\n" * 10, limits=DocumentLimits(size_bytes=100)).code.name
         == "SPEC_TOO_LARGE"
     )
     assert (
-        refused(
+        load_error(
             orjson.dumps({"openapi": "3.0.0", "x": [1] * 200}), limits=DocumentLimits(nodes=100)
         ).code.name
         == "SPEC_TOO_LARGE"
     )
-
-
-def test_plain_scalars_follow_yaml_1_2() -> None:
-    text = (
-        "openapi: 3.0.0\na: 1_000\nb: 0b11\nc: _1\nd: yes\ne: 0o17\nf: 012\ng: ~\nh: "
-        "2020-01-01\ni: 1e3\n"
-    )
-    text += "j: |\n  keeps 1_000 as it is\nk: [1_0, 2]\n"
-    data = load(text).data
-    expected = {
-        "a": "1_000",
-        "b": "0b11",
-        "c": "_1",
-        "d": "yes",
-        "e": 15,
-        "f": 12,
-        "g": None,
-        "h": "2020-01-01",
-        "i": 1000.0,
-    }
-    assert {key: data[key] for key in expected} == expected
-    assert data["j"] == "keeps 1_000 as it is\n"
-    assert data["k"] == ["1_0", 2]
-
-
-def test_keys_are_strings_with_their_spelling() -> None:
-    data = load("openapi: 3.0.0\n200: a\n3.10: b\ntrue: c\nnull: d\nmap: {404: x, 1.50: y}\n").data
-    assert list(data) == ["openapi", "200", "3.10", "true", "null", "map"]
-    assert data["map"] == {"404": "x", "1.50": "y"}
-
-
-def test_lists_and_mappings_as_keys_are_refused() -> None:
-    assert refused("openapi: 3.0.0\n? [a]\n: b").code.name == "SPEC_SYNTAX"
-
-
-def test_a_quoted_merge_key_is_a_key_like_any_other() -> None:
-    assert parse_text("a: {'<<': {b: 1}}\nc: {\"<<\": {d: 1}, <<: {e: 2}}\n").data == {
-        "a": {"<<": {"b": 1}},
-        "c": {"<<": {"d": 1}, "e": 2},
-    }
-    assert parse_text('text: |\n  <<: {a: 1}\nwords: "see <<: there"\n').data == {
-        "text": "<<: {a: 1}\n",
-        "words": "see <<: there",
-    }
-    assert parse_text("a:\n  ? <<\n  : {b: 1}\n").data == {"a": {"b": 1}}
-
-
-def test_merge_keys_are_expanded_and_own_keys_win() -> None:
-    data = load(
-        "openapi: 3.0.0\nx: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz: {<<: [*x, *y], a: 0}\n"
-    ).data
-    assert data["z"] == {"a": 0, "b": 2, "c": 4}
-
-
-def test_values_beyond_json_become_json() -> None:
-    data = load(
-        "openapi: 3.0.0\na: .inf\nb: 123456789012345678901234567890\nc: !!set {x, y}\n"
-    ).data
-    assert data["a"] == "inf"
-    assert data["b"] == pytest.approx(1.2345678901234568e29)
-    assert data["c"] == ["x", "y"]
-    assert orjson.dumps(data)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +169,7 @@ def test_duplicate_keys_are_reported_and_the_last_one_wins(
     ]
 
 
-def test_strings_that_look_like_keys_are_no_duplicates() -> None:
+def test_strings_that_look_like_keys_are_not_duplicates() -> None:
     assert (
         find_duplicate_keys(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}'))
         == ()
@@ -301,22 +232,9 @@ def test_the_fast_loader_agrees_with_a_slow_one_on_the_corpus(data: Path, soak: 
 
 
 @pytest.mark.oracle
-def test_json_and_its_yaml_form_are_one_document(data: Path) -> None:
+def test_json_and_yaml_give_the_same_document(data: Path) -> None:
     for name in ("uber-2.0.json", "discord.json"):
         text = (data / "openapi" / "dev" / name).read_text()
         value = orjson.loads(text)
         dumped = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
         assert load(dumped).data == value == load(text).data
-
-
-def test_keys_that_are_lists_inside_keys_are_a_syntax_error() -> None:
-    with pytest.raises(CommonplaceError) as raised:
-        load("? :   \t- ")
-    assert raised.value.code.name == "SPEC_SYNTAX"
-
-
-@pytest.mark.parametrize("text", ["x-a: {number}", "x-a: [-{number}]", "? {number}\n: a"])
-def test_integers_of_thousands_of_digits_are_kept(text: str) -> None:
-    head = 'openapi: 3.0.3\ninfo: {title: a, version: "1"}\npaths: {}\n'
-    found = load(head + text.replace("{number}", "9" * 5000))
-    assert "9" * 5000 in to_text(found.data, "yaml", found.numbers)

@@ -1,4 +1,4 @@
-"""What the text of each version forbids is an error, what it does not forbid is none."""
+"""Findings that depend on the version of the specification."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parameter(name: str, version: str = "3.0.3") -> dict[str, Any]:
     ("version", "severity"),
     [("2.0", "warning"), ("3.0.3", "warning"), ("3.1.1", "warning"), ("3.2.0", "error")],
 )
-def test_a_path_may_name_a_parameter_twice_until_3_2(version: str, severity: str) -> None:
+def test_a_path_may_repeat_a_parameter_before_3_2(version: str, severity: str) -> None:
     data = minimal(
         version, paths={"/{a}/of/{a}": {"get": operation(parameters=[parameter("a", version)])}}
     )
@@ -40,7 +40,7 @@ def test_a_path_may_name_a_parameter_twice_until_3_2(version: str, severity: str
     assert verdicts(data) == [("path-repeats-parameter", severity, "/paths/~1{a}~1of~1{a}")]
 
 
-def test_a_url_of_no_characters_is_a_relative_reference() -> None:
+def test_an_empty_url_is_a_relative_reference() -> None:
     info = {
         "title": "t",
         "version": "1",
@@ -54,7 +54,7 @@ def test_a_url_of_no_characters_is_a_relative_reference() -> None:
     ]
 
 
-def test_a_path_is_ambiguous_with_any_other_of_its_shape() -> None:
+def test_paths_of_the_same_shape_are_ambiguous() -> None:
     items = {
         f"/{{{name}}}": {method: operation(parameters=[parameter(name)])}
         for name, method in (("a", "get"), ("b", "post"), ("c", "post"))
@@ -101,7 +101,7 @@ def test_servers_of_a_path_item_that_several_paths_use_are_checked_once() -> Non
     ("version", "expected"),
     [("3.1.0", []), ("3.2.0", [("server-variable", "error", "/servers/0")])],
 )
-def test_a_server_may_name_a_variable_twice_until_3_2(version: str, expected: Any) -> None:
+def test_a_server_may_repeat_a_variable_before_3_2(version: str, expected: Any) -> None:
     server = {"url": "https://{h}.example/{h}", "variables": {"h": {"default": "x"}}}
 
     assert verdicts(minimal(version, servers=[server])) == expected
@@ -119,7 +119,7 @@ def test_a_server_may_name_a_variable_twice_until_3_2(version: str, expected: An
         ({"operationRef": "https://b.example/api.json#/paths/~1a/get"}, []),
     ],
 )
-def test_a_link_leads_to_an_operation(link: Any, expected: Any) -> None:
+def test_a_link_must_lead_to_an_operation(link: Any, expected: Any) -> None:
     assert (
         verdicts(minimal(paths={"/a": {"get": operation()}}, components={"links": {"l": link}}))
         == expected
@@ -127,9 +127,9 @@ def test_a_link_leads_to_an_operation(link: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [("2.0", True), ("3.0.3", True), ("3.1.0", False), ("3.2.0", False)]
+    ("version", "reported"), [("2.0", True), ("3.0.3", True), ("3.1.0", False), ("3.2.0", False)]
 )
-def test_keys_take_no_scopes_until_3_1(version: str, told: bool) -> None:
+def test_api_keys_take_no_scopes_before_3_1(version: str, reported: bool) -> None:
     schemes = {"k": {"type": "apiKey", "in": "header", "name": "k"}}
     where = (
         {"securityDefinitions": schemes}
@@ -140,18 +140,20 @@ def test_keys_take_no_scopes_until_3_1(version: str, told: bool) -> None:
         minimal(version, paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, **where)
     )
 
-    assert found == ([("security-scope", "warning", "/paths/~1a/get/security/0/k")] if told else [])
+    assert found == (
+        [("security-scope", "warning", "/paths/~1a/get/security/0/k")] if reported else []
+    )
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0.3", "3.1.0", "3.2.0"])
 @pytest.mark.parametrize("responses", [{}, {"x-none": True}])
-def test_an_operation_without_any_response_is_one_finding(version: str, responses: Any) -> None:
+def test_an_operation_without_responses_gives_one_finding(version: str, responses: Any) -> None:
     found = verdicts(minimal(version, paths={"/a": {"get": operation(responses=responses)}}))
 
     assert found == [("missing-field", "error", "/paths/~1a/get/responses")]
 
 
-def test_a_type_that_is_no_text_is_wrong_but_no_failure() -> None:
+def test_a_type_that_is_not_a_string_is_reported_without_failing() -> None:
     schemes = {"k": {"type": ["apiKey"]}}
     data = minimal(
         paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}},
@@ -161,7 +163,7 @@ def test_a_type_that_is_no_text_is_wrong_but_no_failure() -> None:
     assert [one[1] for one in verdicts(data)] == ["error"]
 
 
-def test_the_time_for_examples_grows_with_their_number_however_schemas_hang_together() -> None:
+def test_the_time_for_examples_is_linear_in_their_number() -> None:
     def seconds(count: int) -> float:
         refs = [{"$ref": f"#/components/schemas/S{n}"} for n in range(count)]
         fields = [{"id": {"type": "integer"}, "next": refs[(n + 1) % count]} for n in range(count)]
