@@ -1,5 +1,5 @@
 """The instruction catalogue at 100 to 50,000 entries: rates against a trivial tool, CPU of
-searches, durable writes, start, memory, and contract 000's objectives over HTTP.
+searches, durable writes, start, memory, and the objectives of the contract over HTTP.
 
 `make bench SUITE=instructions`; for less, name parts and sizes: `python -m benchmarks.instructions
 read write 100 5000` (parts: start, read, search, write, http).
@@ -303,7 +303,7 @@ async def http_client(
 def over_http(
     home: Path, size: int
 ) -> list[tuple[str, Sequence[float], float, tuple[float, float, float]]]:
-    """Contract 000's four classes with 50 clients: latencies in milliseconds, requests per
+    """The four classes of the contract with 50 clients: latencies in milliseconds, requests per
     second, targets for p50, p95 and p99.
     """
     chance = random.Random(2)
@@ -536,13 +536,13 @@ def objectives(
                 verdict(passed),
             ]
         )
-        marks.append((f"objective of contract 000: {name}", passed))
+        marks.append((f"objective of the contract: {name}", passed))
         if name == "reads":
             marks.append(("more than 1,000 reads/s with 50 HTTP clients", rate > 1000))
         if name == "simple mutations":
             marks.append(("more than 100 writes/s with 50 HTTP clients", rate > 100))
     show(
-        "contract 000's objectives over HTTP, 5,000 entries",
+        "objectives of the contract over HTTP, 5,000 entries",
         ["class", "per s", "p50 ms", "p95 ms", "p99 ms", "targets", "verdict"],
         rows,
     )

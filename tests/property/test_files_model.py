@@ -38,7 +38,7 @@ Owner = tuple[str, str]
 
 
 class Model:
-    """The rules of contract 003, written the naive way."""
+    """A naive implementation of the rules of docs/reference/contracts/files.md."""
 
     def __init__(self) -> None:
         self.files: dict[Owner, dict[str, bytes]] = {}

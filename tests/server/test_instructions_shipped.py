@@ -8,7 +8,7 @@ from pathlib import Path
 from conformance.program import serve_http
 from instruction_server import Server
 
-# the VS Code example of contract 000
+# the VS Code example of the instructions contract
 VSCODE = {"protocolVersion": "1.0.0", "capabilities": {"tools": True, "logging": True}}
 
 

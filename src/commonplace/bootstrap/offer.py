@@ -47,7 +47,7 @@ def instructions_for(selection: Selection, settings: Settings) -> str:
     """Return what a client reads at `initialize`.
 
     Where only one domain is listed, only its tools are named: for memory that is the constitution
-    of contract 004 and nothing else.
+    of the memory contract and nothing else.
     """
     if selection.toolsets == frozenset({"openapi"}) and not selection.tools:
         from commonplace.openapi.guide import instructions

@@ -175,7 +175,7 @@ class Remote:
         value = result.get("structuredContent") or _first_object(result.get("content", []))
         if result.get("isError") and isinstance(
             value.get("error"), dict
-        ):  # a result of contract 000 has a word there
+        ):  # a result of the instructions contract has a word there
             return Answer(None, value["error"])
         return Answer(value)
 

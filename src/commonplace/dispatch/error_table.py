@@ -53,7 +53,10 @@ def numbers_of(error: CommonplaceError) -> ErrorNumbers:
 
 
 def rpc_object(error: CommonplaceError) -> dict[str, Any]:
-    """Return the JSON-RPC error object of contract 000, with our stable code in its `data`."""
+    """Return a JSON-RPC error with our stable code in its `data`.
+
+    See docs/reference/contracts/instructions.md, errors.
+    """
     data: dict[str, Any] = {"code": error.code.name, **error.details, "retryable": error.retryable}
     if error.hint:
         data.setdefault("suggestion", error.hint)

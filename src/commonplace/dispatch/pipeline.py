@@ -159,7 +159,7 @@ class Pipeline:
         if not callable(tool.scope):
             self._permissions.check_scope(call, tool, tool.scope)
         admission = self._limiter.admit(call.auth)
-        if tool.writes_catalogue is True:  # before its arguments, as contract 000 says
+        if tool.writes_catalogue is True:  # before its arguments, as the instructions contract says
             self._permissions.check_catalogue(call.auth)
         return admission
 

@@ -136,7 +136,7 @@ class Tool:
     field_codes: Mapping[str, Code] = field(default_factory=dict)  # else INVALID_ARGUMENT
     errors: tuple[Code, ...] = ()  # what it may raise, for the reference
     redact: frozenset[str] = frozenset()  # arguments that never reach logs or audit
-    message_first: bool = False  # errors show the plain message before the JSON (contract 002)
+    message_first: bool = False  # errors show the plain message before the JSON, as in oastools
     interactive: bool = False  # asks the client or streams to it, through a session of the SDK
     input_schema: Mapping[str, Json] | None = None
     output_schema: Mapping[str, Json] | None = None

@@ -184,7 +184,10 @@ def bearer(headers: Mapping[str, str]) -> str | None:
 
 
 def passthrough(token: str) -> AuthContext:
-    """Return the caller of contract 003: the bearer is its own tenant and its key for models."""
+    """Return the caller whose bearer is its own tenant and its key for models.
+
+    See docs/reference/contracts/files.md, section 3.
+    """
     hashed = hashlib.sha256(token.encode()).hexdigest()
     return AuthContext(
         tenant=Tenant(f"bearer-{hashed[:32]}"),
@@ -197,7 +200,7 @@ def passthrough(token: str) -> AuthContext:
 
 
 def derive_user_identity(token: str) -> str:
-    """Return a name for logs and audit labels (contract 003, section 3), not unique."""
+    """Return a name for logs and audit, not unique (docs/reference/contracts/files.md, 3)."""
     return f"user-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 

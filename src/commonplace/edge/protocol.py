@@ -31,7 +31,7 @@ def negotiate(params: Json) -> str:
     if not isinstance(requested, str):
         raise RpcError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
     _check_capabilities(params.get("capabilities"))
-    if params.get("clientInfo") is not None:  # the example of contract 000 sends none
+    if params.get("clientInfo") is not None:  # the example of the instructions contract sends none
         _check_client(params["clientInfo"])
     check_meta(params)
     return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE

@@ -1,4 +1,7 @@
-"""The stable error codes of files: contract 003 section 9, and those of extended tools."""
+"""The stable error codes of files.
+
+Those of docs/reference/contracts/files.md, section 9, and of the extended tools.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate limit of file operations per tenant, as contract 003 counts them."""
+"""The rate limit of file operations per tenant (docs/reference/contracts/files.md)."""
 
 from __future__ import annotations
 

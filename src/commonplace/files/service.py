@@ -1,7 +1,7 @@
 """The use cases of files.
 
 Every method takes the caller first and works in its tenant only; names are checked, limits kept,
-and the rules of contract 003 applied (docs/reference/contracts).
+and the rules of docs/reference/contracts/files.md applied.
 """
 
 from __future__ import annotations

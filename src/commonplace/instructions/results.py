@@ -24,7 +24,7 @@ class FoundInstruction:
 
 @dataclass(frozen=True, slots=True)
 class VisibilityRepair:
-    """Steps taken to make a stored entry visible (recovery guide of contract 000)."""
+    """Steps taken to make a stored entry visible (docs/reference/contracts/instructions.md)."""
 
     expected_on_disk: bool = False
     expected_in_catalogue: bool = False
@@ -36,7 +36,7 @@ class VisibilityRepair:
     reason: str | None = None
 
     def trace_fields(self) -> JsonObject:
-        """Return the fields that contract 000 names, for answers and traces."""
+        """Return the fields of answers and traces (docs/reference/contracts/instructions.md)."""
         fields: JsonObject = {
             "expectOnDisk": self.expected_on_disk,
             "expectInCatalog": self.expected_in_catalogue,

@@ -58,7 +58,7 @@ class AuthContext:
 
     @property
     def apikey_hash(self) -> str:
-        """The identity of the tenant in the tables of contract 003."""
+        """The tenant's identity in tables (docs/reference/contracts/files.md, section 3)."""
         return self.token_hash or tenant_hash(self.tenant)
 
     def has(self, scope: Scope) -> bool:

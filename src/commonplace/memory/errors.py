@@ -1,4 +1,4 @@
-"""The stable error codes of memory: those of contract 004 with their HTTP statuses, and ours."""
+"""The stable error codes of memory: those of docs/reference/contracts/memory.md, and ours."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Tracer:
         if self._file is not None:
             self._file.write(line)
         if self._goes_to_stderr(label):
-            # Contract 000: diagnostics go to stderr.
+            # Diagnostics go to stderr, see docs/reference/contracts/instructions.md.
             print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The effect of each key of `settings.mcp.files` (contract 003, section 12)."""
+"""Each key of `settings.mcp.files` has an effect (docs/reference/contracts/files.md, 12)."""
 
 from __future__ import annotations
 

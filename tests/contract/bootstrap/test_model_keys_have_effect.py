@@ -1,4 +1,4 @@
-"""The effect of the keys of external models (contract 003, section 12)."""
+"""Each key of external models has an effect (docs/reference/contracts/files.md, section 12)."""
 
 from __future__ import annotations
 

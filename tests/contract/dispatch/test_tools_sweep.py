@@ -30,7 +30,7 @@ from commonplace.telemetry import errors as telemetry_errors
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 REJECTS_AS_RESULT = {
     "instructions_add"
-}  # contract 000: {"created": false, "error": "missing entry"}
+}  # their refusal is a result: {"created": false, "error": "missing entry"}
 FORBIDDEN_KEYWORDS = ("$ref", "$defs", "definitions")
 
 

@@ -1,6 +1,6 @@
-"""Contract 003, sections 2 to 6 and 9, sentence by sentence.
+"""Sections 2 to 6 and 9 of docs/reference/contracts/files.md, sentence by sentence.
 
-The id of each promise stands in its test's docstring.
+The docstring of each test has the id of its promise.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Contract 003's vectors in PostgreSQL: exact and approximate search inside one project,
-resumable embedding, another length.
+"""Vectors in PostgreSQL (docs/reference/contracts/files.md, section 10): exact and approximate
+search inside one project, resumable embedding, another length.
 """
 
 from __future__ import annotations

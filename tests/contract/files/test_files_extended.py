@@ -1,6 +1,4 @@
-"""The tools beyond contract 003: edit, rename, grep, restore, projects, usage, index status; and
-moving a tenant.
-"""
+"""The extended tools of files, and moving a tenant."""
 
 from __future__ import annotations
 

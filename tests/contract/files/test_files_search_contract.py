@@ -1,5 +1,5 @@
-"""Contract 003, sections 6.7, 7, 8 and 11: search, the index behind it, consistency, and what is
-logged.
+"""Search, indexing, consistency and logging (docs/reference/contracts/files.md, sections 6.7, 7,
+8 and 11).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Contract 003's transitional lexical mode on PostgreSQL: what it finds, what it shows, and how
-a database changes between the modes.
+"""The transitional lexical mode on PostgreSQL (docs/reference/contracts/files.md, section 7.3):
+results, explanations, and changes between the modes.
 """
 
 from __future__ import annotations

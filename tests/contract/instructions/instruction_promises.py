@@ -1,4 +1,4 @@
-"""Promises of contracts 000 and 001 about instructions; each id has a test that names it.
+"""Promises of docs/reference/contracts/instructions.md; each id has a test that names it.
 
 `python tests/contract/instructions/instruction_promises.py` writes the table in the docs.
 """

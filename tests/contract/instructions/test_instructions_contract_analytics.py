@@ -1,6 +1,4 @@
-"""Contract 000 and 001: graph, health, inspection, usage, gates, prompt review, integrity,
-feedback.
-"""
+"""Graph, health, usage, gates, review and feedback (docs/reference/contracts/instructions.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract 000 and 001, reading: every shape, default and branch."""
+"""Reading as docs/reference/contracts/instructions.md requires: shapes, defaults, branches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Contract 000, the rest of writing: upkeep of the whole catalogue, governance, batches, and who
-may write at all.
-"""
+"""Maintenance, governance, batches, permissions (docs/reference/contracts/instructions.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract 000, adding, importing and removing: every shape, option and failure."""
+"""Add, import and remove as docs/reference/contracts/instructions.md requires."""
 
 from __future__ import annotations
 

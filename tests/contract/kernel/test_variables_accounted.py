@@ -1,4 +1,4 @@
-"""Every variable of contract 000 is a setting with a test, or is listed as without effect."""
+"""Every variable of docs/reference/contracts/instructions.md is tested or has no effect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Contract 004, tool by tool: every property, enum, default and bound of its inputs; every
-property of its outputs.
+"""Schemas of every tool as docs/reference/contracts/memory.md requires: properties, enums,
+defaults and bounds.
 """
 
 from __future__ import annotations

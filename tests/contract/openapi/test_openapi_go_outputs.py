@@ -1,4 +1,4 @@
-"""What the Go server returns where contract 002 is silent."""
+"""What the Go server returns where the OpenAPI contract is silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract 002, the read half: each field of the tool reference and each behavioural note."""
+"""Read tools as docs/reference/contracts/openapi.md requires."""
 
 from __future__ import annotations
 

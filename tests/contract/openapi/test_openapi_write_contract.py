@@ -1,4 +1,4 @@
-"""Contract 002, the writing half: every field of every tool, through the pipeline."""
+"""Write tools as docs/reference/contracts/openapi.md requires, through the pipeline."""
 
 from __future__ import annotations
 

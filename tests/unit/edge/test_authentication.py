@@ -154,7 +154,7 @@ def test_the_model_key_header_is_the_callers_and_never_one_of_ours(store: KeySto
 
 
 def test_the_derived_identity_is_only_a_label(store: KeyStore) -> None:
-    """Contract 003 section 3: two bearers with one derived identity would still be two tenants."""
+    """Two bearers with one derived identity are still two tenants (files contract, section 3)."""
     token = "sk-user-one"
     caller = authenticate(store, "passthrough", token)
     assert caller.label == derive_user_identity(token)

@@ -19,7 +19,7 @@ from commonplace.kernel.clock import utc_now
 REFRESH_SECONDS = 2.0
 SLOWER_SECONDS = 6.0
 LAG_POINTS = 600
-SLOW_LAG_SECONDS = 30  # the promise of contract 003 for 95 % of changes
+SLOW_LAG_SECONDS = 30  # for 95 % of changes, see docs/reference/contracts/files.md, section 8
 
 
 def register(shell: Shell) -> None:

@@ -1,4 +1,4 @@
-"""`FileStore` over named SQL: the rules of contract 003 once, for both databases."""
+"""`FileStore` over named SQL: the rules of docs/reference/contracts/files.md."""
 
 from __future__ import annotations
 
@@ -342,7 +342,7 @@ def _slice(rows: ProjectRows, path: FilePath, offset: int, length: int | None) -
 
 
 def lock_of(tenant: str, project: str) -> str:
-    """Return the name of a project's lock, hashed as contract 003 section 8 says."""
+    """Return the hashed name of a project's lock (docs/reference/contracts/files.md, section 8)."""
     return f"{tenant}:{project}"
 
 

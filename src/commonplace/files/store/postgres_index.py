@@ -1,4 +1,5 @@
-"""The index of files in PostgreSQL: words go into contract 003's mcp_file_chunk_bm25 and from
+"""The index of files in PostgreSQL: words go into mcp_file_chunk_bm25
+(docs/reference/contracts/files.md, section 10) and from
 there into the postings, or into the tsvector of the transitional mode.
 """
 

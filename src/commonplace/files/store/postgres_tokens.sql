@@ -1,4 +1,4 @@
--- Named queries of postgres_index.py for contract 003's token table. SQLite shows the same as a view.
+-- Named queries of postgres_index.py for the token table of docs/reference/contracts/files.md, section 10. SQLite shows the same as a view.
 
 -- name: chunk_tokens_add
 INSERT INTO mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer, created_at, updated_at)

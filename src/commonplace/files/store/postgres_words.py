@@ -1,4 +1,6 @@
-"""Contract 003's transitional lexical mode: words in a GIN index over tsvector, ranked by ts_rank.
+"""The transitional lexical mode: words in a GIN index over tsvector, ranked by ts_rank.
+
+See docs/reference/contracts/files.md, section 7.3.
 
 The terms come from the same text analysis, so both modes find the same files. A document's score is
 the sum, over the query's terms it has, of idf (inside the project) times ts_rank, which is 0 to 1:

@@ -1,4 +1,4 @@
--- Named queries of postgres_words.py: words as PostgreSQL's own text search has them (contract 003's transitional mode).
+-- Named queries of postgres_words.py: words as PostgreSQL's own text search has them (docs/reference/contracts/files.md, section 7.3).
 
 -- name: mode
 SELECT mode FROM mcp_file_lexical_mode;

@@ -36,7 +36,7 @@ class GroomMode:
 
 @dataclass(slots=True)
 class GroomPlan:
-    """Documents to write and ids to remove, with the counts that contract 000 reports."""
+    """Documents to write, ids to remove, and counts (docs/reference/contracts/instructions.md)."""
 
     stored: Mapping[str, Mapping[str, Json]]
     rewrites: dict[str, JsonObject] = field(default_factory=dict)

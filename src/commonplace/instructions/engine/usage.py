@@ -1,4 +1,4 @@
-"""Sums of reported uses: context and metrics of contract 000, per instruction."""
+"""Sums of reported uses per instruction (docs/reference/contracts/instructions.md)."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class CatalogueConfiguration:
 
     def __init__(self, directory: Path, data: Path) -> None:
         folders = (directory, data)
-        documents = Path.cwd() / "docs"  # contract 001 keeps the criteria there
+        documents = Path.cwd() / "docs"  # the contract keeps the criteria there
         self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
         self._gates = ConfigurationFile("gates.json", folders, parse_gates, INVALID_GATES)
         self._criteria = ConfigurationFile(

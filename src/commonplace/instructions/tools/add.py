@@ -121,7 +121,10 @@ def show_written(result: WriteResult) -> JsonObject:
 
 
 def _show_refusal(refusal: EntryRefusal, sent: object) -> JsonObject:
-    """Spell contract 000's failure: error, hint, what was sent, and the schema if needed."""
+    """Spell a refusal: error, hint, what was sent, the schema if needed.
+
+    See docs/reference/contracts/instructions.md, mutation operations.
+    """
     problem = refusal.problem
     entry = sent if isinstance(sent, Mapping) else None
     id_ = entry.get("id") if entry is not None else None

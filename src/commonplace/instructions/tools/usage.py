@@ -115,7 +115,7 @@ def track_tool(service: InstructionsService) -> Tool:
 
 
 def _show_use(id_: str, record: UseRecord | None) -> JsonObject:
-    """Spell a use as contract 001 does."""
+    """Spell a use as docs/reference/contracts/instructions.md#contract-001 does."""
     if record is None:
         return {"notFound": True, "id": id_[:200]}
     answer: JsonObject = {
@@ -127,7 +127,7 @@ def _show_use(id_: str, record: UseRecord | None) -> JsonObject:
 
 
 def _show_report(record: UseRecord, session: str) -> JsonObject:
-    """Spell a use with context as contract 000 does."""
+    """Spell a use with context (docs/reference/contracts/instructions.md#contract-000)."""
     answer: JsonObject = {
         "tracked": not record.rate_limited,
         "sessionId": session,

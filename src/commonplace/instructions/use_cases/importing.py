@@ -110,7 +110,7 @@ class _ImportRun:
     def _prepare(
         self, entry: Mapping[str, Json], existing: Instruction | None
     ) -> InstructionChange:
-        # Contract 000: an import sets the times of creation itself.
+        # An import sets the times of creation itself (docs/reference/contracts/instructions.md).
         given = {key: value for key, value in entry.items() if key != "createdAt"}
         document = compose(
             given,

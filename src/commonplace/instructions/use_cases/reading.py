@@ -241,7 +241,7 @@ class CatalogueReader:
 
 
 def make_visible(store: CatalogueStore, count: Callable[[str], None], id_: str) -> VisibilityRepair:
-    """Compare the storage, then read that one entry (recovery guide of contract 000)."""
+    """Compare the storage, then read that one entry (docs/reference/contracts/instructions.md)."""
     if not is_valid_id(id_) or not store.has_entry(id_):
         return VisibilityRepair()
     store.synchronise()

@@ -98,7 +98,7 @@ def _check_metadata(auth: AuthSettings) -> Iterator[Conflict]:
 
 
 def _check_files(files: FilesSettings) -> Iterator[Conflict]:
-    """Check the settings of contract 003, section 12."""
+    """Check the settings of docs/reference/contracts/files.md, section 12."""
     yield from _check_limits(files)
     yield from _check_weights(files.search)
     yield from _check_models(files.search, files.security)
@@ -185,7 +185,7 @@ def _check_models(search: FilesSearch, security: FilesSecurity) -> Iterator[Conf
         hint = "The endpoint receives the callers' model keys, so there is no default."
         yield Conflict(
             "search.rerank.endpoint",
-            f"is required once rerank is on; contract 003's address is {CONTRACT_RERANK}",
+            f"is required once rerank is on; the files contract names {CONTRACT_RERANK}",
             hint,
         )
     if not security.encryption_keks and (external or rerank.enabled):

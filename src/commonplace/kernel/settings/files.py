@@ -38,7 +38,7 @@ class FilesSecurity(Section):
 
 
 class FilesSettings(Section):
-    """Contract 003 section 12: from the file only, never from the environment."""
+    """Settings without environment variables (docs/reference/contracts/files.md, section 12)."""
 
     allow_root_wipe: bool = setting(
         False, "Accepted for compatibility; the root is never deleted. `true` warns in doctor."

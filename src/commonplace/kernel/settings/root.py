@@ -71,4 +71,4 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "MCP_CATALOG_MEMOIZE": "the catalogue is always in memory",
     "MCP_IDLE_KEEPALIVE_MS": "the protocol's own ping keeps a connection alive",
 }
-"""Variables of contract 000 that are accepted and change nothing, and why."""
+"""Variables without effect, and why (docs/reference/contracts/instructions.md)."""

@@ -40,7 +40,7 @@ class Embedding(Section):
     timeout_ms: int = setting(6000, "Give up on the embedding endpoint after this time.", minimum=1)
     dimensions: int = setting(
         384,
-        "Length of the vectors; the external model of contract 003 has 1536.",
+        "Length of the vectors; the external model of the files contract has 1536.",
         minimum=1,
         maximum=16000,
     )
@@ -58,7 +58,7 @@ class FilesSearch(Section):
     bm25_candidates: int = setting(30, "Lexical candidates before fusion.", minimum=1, maximum=1000)
     lexical: LexicalMode = setting(
         "bm25",
-        "PostgreSQL only: BM25 over postings, or contract 003's transitional `tsvector`. After a "
+        "PostgreSQL only: BM25 over postings, or the transitional `tsvector` mode. After a "
         "change run commonplace migrate.",
     )
     embedding: Embedding = Embedding()

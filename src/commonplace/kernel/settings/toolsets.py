@@ -55,7 +55,7 @@ class OpenApiSettings(Section):
 
 
 class InstructionsSettings(Section):
-    """Contract 000's runtime variables for the catalogue."""
+    """Runtime variables of the catalogue (docs/reference/contracts/instructions.md)."""
 
     mutation_enabled: bool = setting(
         False, "Allow writes to the instruction catalogue.", env="MCP_ENABLE_MUTATION"

@@ -1,4 +1,4 @@
-"""Report defects in memory as INTERNAL_ERROR, as contract 004 requires."""
+"""Report defects in memory as INTERNAL_ERROR (docs/reference/contracts/memory.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""health_check: whether the server answers, and its version (contract 001)."""
+"""health_check: whether the server answers (docs/reference/contracts/instructions.md)."""
 
 from __future__ import annotations
 

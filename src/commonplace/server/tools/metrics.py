@@ -1,4 +1,4 @@
-"""metrics_snapshot: calls and latencies per method (contract 001, with quantiles)."""
+"""metrics_snapshot: calls and latencies per method (docs/reference/contracts/instructions.md)."""
 
 from __future__ import annotations
 

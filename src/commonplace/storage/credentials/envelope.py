@@ -1,4 +1,4 @@
-"""Envelope encryption (contract 003, section 12.3): a new data key for every envelope.
+"""Envelope encryption, a new data key for each (docs/reference/contracts/files.md, 12.3).
 
 The data key is derived from a key-encryption key. The format is that of the reference's in-memory
 KMS, so that both can read each other's envelopes:

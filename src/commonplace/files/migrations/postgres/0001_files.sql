@@ -1,4 +1,4 @@
--- Contract 003 section 10, and what its rules need beside it. Names compare as bytes (COLLATE "C"): a prefix is a range, and the order
+-- The tables of docs/reference/contracts/files.md, section 10, and what its rules need beside them. Names compare as bytes (COLLATE "C"): a prefix is a range, and the order
 -- is the one the contract means, whatever the database's locale.
 CREATE TABLE mcp_files (
     id            BIGSERIAL PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Contract 003's vectors. The length follows the configured model: `commonplace migrate` sets it. The partition (tenant and project, as in
+-- The vectors of docs/reference/contracts/files.md. The length follows the configured model: `commonplace migrate` sets it. The partition (tenant and project, as in
 -- search) stands beside each vector, so that neither the exact path nor an approximate index ever looks at another tenant's rows.
 CREATE EXTENSION IF NOT EXISTS vector;
 

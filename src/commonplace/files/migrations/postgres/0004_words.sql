@@ -1,4 +1,4 @@
--- Contract 003's transitional lexical mode (settings.mcp.files.search.lexical: tsvector): the words of a chunk for PostgreSQL's own text
+-- The transitional lexical mode of docs/reference/contracts/files.md (settings.mcp.files.search.lexical: tsvector): the words of a chunk for PostgreSQL's own text
 -- search. Empty in mode bm25. The lexeme `#N`, which no text yields, names the partition: the index itself keeps to one tenant's project.
 CREATE TABLE mcp_file_chunk_words (
     chunk_id        BIGINT        PRIMARY KEY REFERENCES mcp_file_chunks (id) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- Contract 003 section 10 in SQLite's dialect: same names, same meaning. Times are microseconds since the epoch, booleans 0 and 1.
+-- The tables of docs/reference/contracts/files.md, section 10, in SQLite's dialect: same names, same meaning. Times are microseconds since the epoch, booleans 0 and 1.
 -- Content stands last, so that reading the other columns never walks its overflow pages.
 CREATE TABLE mcp_files (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,

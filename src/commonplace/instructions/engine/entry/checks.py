@@ -36,7 +36,7 @@ REQUIRED_FIELDS = (
     "priority",
     "requirement",
     "categories",
-)  # of contracts 000 and 001
+)  # docs/reference/contracts/instructions.md
 TIME_FIELDS = ("lastReviewedAt", "nextReviewDue", "createdAt", "archivedAt")
 MAX_PROBLEMS = 20
 

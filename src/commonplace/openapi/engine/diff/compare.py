@@ -30,7 +30,7 @@ def diff(
 ) -> list[ApiChange]:
     """Return every change, the most severe first.
 
-    `literal` also counts differences of format between versions, as contract 002 describes.
+    `literal` also counts differences of format between versions.
     """
     if old.family is new.family and same_json(old.data, new.data):
         return []
