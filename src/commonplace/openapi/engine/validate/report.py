@@ -241,9 +241,4 @@ def rule_table() -> str:
         f"{rule.meaning} | {rule.fix} |"
         for rule in RULES.values()
     ]
-    return (
-        "\n".join(
-            ["| rule | severity | what it says | how to mend it |", "|---|---|---|---|", *rows]
-        )
-        + "\n"
-    )
+    return "\n".join(["| rule | severity | meaning | fix |", "|---|---|---|---|", *rows]) + "\n"

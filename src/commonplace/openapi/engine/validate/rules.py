@@ -62,7 +62,7 @@ RULES: dict[str, ValidationRule] = {
             "wrong-type",
             _ERROR,
             "A value has the wrong JSON type.",
-            "Write a value of the type that is asked for.",
+            "Write a value of the expected type.",
         ),
         ValidationRule(
             "wrong-value",
@@ -73,7 +73,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "wrong-structure",
             _ERROR,
-            "An object fits none of the forms that are allowed here.",
+            "An object has none of the forms that are allowed here.",
             "Compare it with the specification.",
         ),
         ValidationRule(
@@ -86,19 +86,19 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "duplicate-key",
             _ERROR,
-            "A mapping has the same key twice; only the last one counts.",
+            "A mapping has the same key twice; only the last one is used.",
             "Remove one of them.",
         ),
         ValidationRule(
             "email",
             _ERROR,
-            "The e-mail address of the contact is not one.",
+            "The e-mail address of the contact is not valid.",
             "Write it like name@example.com.",
         ),
         ValidationRule(
             "url",
             _ERROR,
-            "A URL holds spaces or other characters that URLs do not have.",
+            "A URL contains spaces or other invalid characters.",
             "Escape them.",
         ),
         ValidationRule(
@@ -111,26 +111,26 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "ref-unresolved",
             _ERROR,
-            "A reference points to nothing.",
+            "The target of a reference does not exist.",
             "Define the target, or correct the reference.",
         ),
         ValidationRule(
             "ref-kind",
             _ERROR,
             "A reference points to a component of another kind.",
-            "Refer to a component of the kind that is needed.",
+            "Refer to a component of the expected kind.",
         ),
         ValidationRule(
             "ref-circular",
             _ERROR,
             "References lead only to each other.",
-            "Define the value somewhere on the circle.",
+            "Define the value at one of them.",
         ),
         ValidationRule(
             "ref-external",
             _WARNING,
             "A reference to another file could not be checked.",
-            "Pass the document as file or url, with the other file where it may be read.",
+            "Pass the document as file or url, with the other file in a readable place.",
         ),
         ValidationRule(
             "ref-siblings",
@@ -164,7 +164,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "path-query",
             _WARNING,
-            "A path holds a query string or fragment.",
+            "A path contains a query string or a fragment.",
             "Describe query parameters as parameters.",
         ),
         ValidationRule(
@@ -206,7 +206,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "parameter-duplicate",
             _ERROR,
-            "A list names the same parameter (name and in) twice.",
+            "A list has the same parameter (name and in) twice.",
             "Remove one.",
         ),
         ValidationRule(
@@ -230,7 +230,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "parameter-querystring",
             _ERROR,
-            "querystring stands beside query, or twice.",
+            "querystring is used beside query, or twice.",
             "Use one or the other.",
         ),
         ValidationRule(
@@ -249,14 +249,14 @@ RULES: dict[str, ValidationRule] = {
             "response-success",
             _WARNING,
             "An operation has no success or default response.",
-            "Describe what it answers when all goes well.",
+            "Describe the response of a successful call.",
             True,
         ),
         ValidationRule(
             "operation-undescribed",
             _WARNING,
             "An operation has neither summary nor description.",
-            "Say in one line what it does.",
+            "Add a summary of one line.",
         ),
         ValidationRule(
             "operation-id-missing",
@@ -305,7 +305,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "security-scope",
             _WARNING,
-            "A requirement asks for a scope that its OAuth flows do not list.",
+            "A requirement names a scope that its OAuth flows do not list.",
             "Add the scope to the flows.",
         ),
         ValidationRule(
@@ -368,7 +368,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "enum-type",
             _WARNING,
-            "An enum value does not fit the type of its schema.",
+            "An enum value does not have the type of its schema.",
             "Correct the value, or the type.",
         ),
         ValidationRule("enum-duplicate", _WARNING, "An enum lists a value twice.", "Remove one."),
@@ -393,7 +393,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "examples-unchecked",
             _WARNING,
-            "So many examples and defaults that not all were checked.",
+            "There was not enough time to check all examples and defaults.",
             "Split the document.",
         ),
         ValidationRule(
@@ -406,7 +406,7 @@ RULES: dict[str, ValidationRule] = {
         ValidationRule(
             "component-name",
             _ERROR,
-            "A component name holds characters that are not allowed.",
+            "A component name contains characters that are not allowed.",
             "Use A-Z a-z 0-9 . - _ only.",
         ),
         ValidationRule(

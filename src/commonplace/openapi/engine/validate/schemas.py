@@ -159,7 +159,7 @@ class SchemaRules:
                     yield make_finding(
                         "component-name",
                         pointer,
-                        f"The name {name!r} holds characters that are not allowed.",
+                        f"The name {name!r} contains characters that are not allowed.",
                     )
 
     def _check_unused(self) -> Iterator[ValidationFinding]:

@@ -218,7 +218,7 @@ def _explain_choice(error: SchemaError, family: Family, depth: int) -> Iterator[
             for inner in best[:20]:
                 yield from _list_findings(inner, family, depth + 1)
             return
-    message = f"{_describe_place(pointer)} fits none of the forms that are allowed here."
+    message = f"{_describe_place(pointer)} has none of the forms that are allowed here."
     yield make_finding("wrong-structure", pointer, message)
 
 
