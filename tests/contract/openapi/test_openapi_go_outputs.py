@@ -61,7 +61,7 @@ def test_semantic_dedup_makes_equal_schemas_one_and_references_follow(version: s
     assert "UserPage" not in merged["document"]
 
 
-def test_semantic_dedup_keeps_what_a_discriminator_tells_apart() -> None:
+def test_semantic_dedup_keeps_schemas_that_a_discriminator_distinguishes() -> None:
     same = {"type": "object", "properties": {"kind": {"type": "string"}}}
     pet = {
         "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
@@ -90,7 +90,7 @@ def test_fail_on_paths_fails_on_paths_only() -> None:
     )
 
 
-def test_fix_returns_the_errors_that_are_left() -> None:
+def test_fix_returns_the_remaining_errors() -> None:
     broken = minimal(paths={"/a/{id}": {"get": {"responses": {"200": {}}}}})
     answer = Tools().call("oas_fix", spec=content(broken))
     assert answer["fix_count"] == 1
@@ -99,7 +99,7 @@ def test_fix_returns_the_errors_that_are_left() -> None:
     assert Tools().call("oas_fix", spec=content(minimal()))["errors"] == []
 
 
-def test_fix_prunes_paths_and_schemas_apart() -> None:
+def test_fix_prunes_paths_and_schemas_separately() -> None:
     spec = content(
         minimal(paths={"/empty": {}}, components={"schemas": {"Unused": {"type": "string"}}})
     )

@@ -397,9 +397,7 @@ WRITING: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("tool", WRITING)
-def test_writing_needs_the_scope_and_looking_does_not(
-    tools: Tools, tmp_path: Path, tool: str
-) -> None:
+def test_writing_a_file_needs_the_write_scope(tools: Tools, tmp_path: Path, tool: str) -> None:
     reader = AuthContext(local_user().tenant, frozenset({Scope.READ}), "reader")
     assert tools.error(tool, reader, **WRITING[tool]).code.name == "SCOPE_REQUIRED"
     assert Tools(tmp_path, read_only=True).error(tool, **WRITING[tool]).code.name == "READ_ONLY"

@@ -100,7 +100,7 @@ def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(
 @pytest.mark.oracle
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-def test_there_and_back_keeps_the_meaning(data: Path, soak: bool) -> None:
+def test_converting_there_and_back_keeps_the_meaning(data: Path, soak: bool) -> None:
     between = {Family.V20: Family.V30, Family.V30: Family.V31, Family.V31: Family.V32}
     for name in names(soak):
         source = read(data, name)

@@ -454,7 +454,7 @@ def test_a_reference_in_an_example_gets_no_stub_and_an_escaped_one_gets_its_name
     ) == ["My.X"]
 
 
-def test_what_python_calls_equal_is_still_written() -> None:
+def test_values_that_python_calls_equal_are_still_written() -> None:
     text = "a: 1  # one\nb: [0, 1]\nc: true\n"
     new = {"a": True, "b": [False, 1], "c": 1}
     edited = edit_yaml(text, parse_text(text).data, new)
@@ -462,7 +462,7 @@ def test_what_python_calls_equal_is_still_written() -> None:
     assert repr(parse_text(edited).data) == repr(new)
 
 
-def test_lines_end_as_they_did() -> None:
+def test_line_endings_are_kept() -> None:
     text = "a: 1\r\nb:\r\n  c: 2\r\n"
     edited = edit_yaml(text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4})
     assert edited == "a: 1\r\nb:\r\n  c: 2\r\n  d:\r\n    e: 3\r\nf: 4\r\n"

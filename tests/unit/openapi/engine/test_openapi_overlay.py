@@ -43,7 +43,9 @@ def test_every_official_set_gives_the_official_output(data: Path) -> None:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("version", ["v1.0", "v1.1"])
-def test_every_official_overlay_is_judged_as_its_folder_says(data: Path, version: str) -> None:
+def test_every_official_overlay_is_valid_or_invalid_as_its_folder_says(
+    data: Path, version: str
+) -> None:
     judged = 0
     for path in sorted((data / "openapi/overlay/tests" / version).glob("*/*.yaml")):
         document = read(path)
@@ -168,7 +170,7 @@ def test_a_plain_value_is_replaced_in_1_1_and_refused_an_object() -> None:
         apply_overlay({"a": {}}, overlay({"target": "$.a", "update": "y"}))
 
 
-def test_extension_names_without_brackets_are_understood_and_said() -> None:
+def test_extension_names_without_brackets_are_accepted_with_a_warning() -> None:
     document = {"paths": {"/a": {"get": {"x-traits": {"paged": True}}}}}
     target = "$.paths.*.get[?@.paged].x-none"
     verdict = validate_overlay(overlay({"target": "$.paths.*[?@.x-traits.paged]", "update": {}}))
@@ -179,14 +181,14 @@ def test_extension_names_without_brackets_are_understood_and_said() -> None:
     assert apply_overlay(document, overlay({"target": target, "remove": True})).skipped == 1
 
 
-def test_a_target_that_is_no_json_path_is_an_error_when_applied() -> None:
+def test_a_target_that_is_not_a_json_path_is_an_error_when_applied() -> None:
     with pytest.raises(CommonplaceError) as raised:
         apply_overlay({}, overlay({"target": "$[?(", "remove": True}))
     assert raised.value.code.name == "INVALID_OVERLAY"
     assert raised.value.details["action_index"] == 0
 
 
-def test_a_target_that_is_no_json_path_is_an_error_when_validated() -> None:
+def test_a_target_that_is_not_a_json_path_is_an_error_when_validated() -> None:
     verdict = validate_overlay(overlay({"target": "$.a[", "update": {}}))
     assert [finding.path for finding in verdict.errors] == ["/actions/0/target"]
 
@@ -196,7 +198,7 @@ def test_the_whole_document_cannot_be_removed() -> None:
         apply_overlay({"a": 1}, overlay({"target": "$", "remove": True}))
 
 
-def test_findings_say_where() -> None:
+def test_findings_have_a_place() -> None:
     verdict = validate_overlay(
         {"overlay": "1.0.0", "info": {"title": 1}, "actions": [{"remove": "yes"}, 5], "zzz": 1}
     )
@@ -217,7 +219,7 @@ def test_the_root_is_the_document_in_nested_filters_too() -> None:
     assert [one.get("found") for one in made["a"]] == [True, None]
 
 
-def test_a_query_from_the_root_is_asked_once_and_not_for_every_node() -> None:
+def test_a_query_from_the_root_runs_once_and_not_per_node() -> None:
     document = {"paths": {f"/p{number}": {"get": {"a": {}}} for number in range(1000)}}
 
     def seconds(target: str) -> float:

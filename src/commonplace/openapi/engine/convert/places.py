@@ -8,6 +8,7 @@ So the steps themselves meet only references to components.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
@@ -134,7 +135,7 @@ class _Places(Rewriter):
         self._resources = 0  # schemas with an `$id` around it
         objects = _OBJECTS_2 if Family.V20 in (source, target) else _OBJECTS
         for kind in (*objects, "media_type") if source is Family.V32 else objects:
-            self._entering[kind] = lambda node, kind=kind: self._enter(node, kind)  # type: ignore[misc]
+            self._entering[kind] = partial(self._enter, kind=kind)
             self._hooks[kind] = self._leave
 
     def _section(self, document: JsonObject) -> JsonObject:

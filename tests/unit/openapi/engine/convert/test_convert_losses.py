@@ -23,14 +23,14 @@ def operation_across(
     return down.document["paths"]["/a"]["post"], back.document["paths"]["/a"]["post"], told
 
 
-def test_members_that_are_forbidden_in_2_0_are_forbidden_in_the_same_words_in_3_0() -> None:
+def test_members_forbidden_in_2_0_are_forbidden_the_same_way_in_3_0() -> None:
     for word in (False, True):
         schema = {"type": "object", "additionalProperties": word}
         assert schema_across(schema, V20, V30) == (schema, ())
         assert schema_across(schema, V31, V30) == (schema, ())
 
 
-def test_a_property_may_be_called_as_a_keyword_that_takes_booleans() -> None:
+def test_a_property_may_have_the_name_of_a_boolean_keyword() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -80,7 +80,7 @@ def test_examples_of_parameters_headers_and_bodies_survive_2_0() -> None:
     assert "parameters/1/examples" in told
 
 
-def test_examples_of_forms_stand_with_their_fields() -> None:
+def test_examples_of_forms_are_kept_with_their_fields() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "string"}, "b": {"type": "integer", "example": 2}},
@@ -92,7 +92,7 @@ def test_examples_of_forms_stand_with_their_fields() -> None:
     assert [one["example"] for one in fields.values()] == ["one", 2]
 
 
-def test_what_is_said_of_a_form_as_a_whole_is_told() -> None:
+def test_descriptions_of_a_whole_form_are_reported() -> None:
     fields = {"type": "object", "properties": {"a": {"type": "string"}}}
     form = {"application/x-www-form-urlencoded": {"schema": fields, "x-m": 1}}
     _, _, told = operation_across(
@@ -108,7 +108,7 @@ def test_what_is_said_of_a_form_as_a_whole_is_told() -> None:
     assert operation_across({"requestBody": {"required": True, "content": form}})[2] == []
 
 
-def test_media_types_that_2_0_cannot_tell_apart_are_told() -> None:
+def test_media_types_that_2_0_cannot_distinguish_are_reported() -> None:
     def responses(*kinds: str) -> dict[str, Any]:
         return {
             str(200 + index): {"description": "d", "content": {kind: {"schema": {}}}}
@@ -140,7 +140,7 @@ def test_content_without_a_schema_is_still_content_in_2_0() -> None:
         assert list(back["responses"]["200"]["content"]) == [kind]
 
 
-def test_a_header_with_content_and_the_description_of_a_server_are_told() -> None:
+def test_a_header_with_content_and_the_description_of_a_server_are_reported() -> None:
     header = {"content": {"application/json": {"schema": {"type": "object"}}}}
     responses = {"200": {"description": "d", "headers": {"X-A": header}}}
     _, _, told = operation_across(
@@ -188,7 +188,7 @@ def test_a_shared_response_of_2_0_has_the_media_types_of_the_operations_that_giv
     assert [issue.path for issue in made.issues] == ["/paths/~1a/get/responses/400"]
 
 
-def test_security_schemes_that_2_0_has_no_word_for_come_back() -> None:
+def test_security_schemes_that_2_0_cannot_express_are_restored() -> None:
     flow = {
         "authorizationUrl": "https://a.example/a",
         "refreshUrl": "https://a.example/r",
@@ -204,7 +204,7 @@ def test_security_schemes_that_2_0_has_no_word_for_come_back() -> None:
     assert converted(down.document, V20, V30).document["components"]["securitySchemes"] == schemes
 
 
-def test_a_scheme_that_became_several_takes_no_other_schemes_name() -> None:
+def test_a_scheme_that_became_several_does_not_take_the_name_of_another() -> None:
     flow = {
         "authorizationUrl": "https://a.example/a",
         "tokenUrl": "https://a.example/t",
@@ -221,7 +221,7 @@ def test_a_scheme_that_became_several_takes_no_other_schemes_name() -> None:
     assert down["security"] == [{"oauth": []}, {"oauth_accessCode2": []}]
 
 
-def test_words_of_a_path_item_come_back() -> None:
+def test_texts_of_a_path_item_are_restored() -> None:
     item = {"summary": "s", "description": "d", "get": {"responses": OK}}
     down = converted(spec(V30, paths={"/a": item}), V30, V20).document
     assert converted(down, V20, V30).document["paths"] == {"/a": item}
@@ -269,7 +269,7 @@ def test_a_parameter_that_is_an_enum_alone_gets_the_type_of_its_values() -> None
     )
 
 
-def test_values_of_an_enum_differ_in_2_0() -> None:
+def test_values_of_an_enum_are_distinct_in_2_0() -> None:
     made, _ = schema_across({"enum": ["a", 1, "a", True, {"b": [1]}, {"b": [1]}]}, V30, V20)
     assert [repr(one) for one in made["enum"]] == ["'a'", "1", "True", "{'b': [1]}"]
     down, _, _ = operation_across(
@@ -292,7 +292,7 @@ def test_an_example_that_is_a_reference_is_the_example_it_names() -> None:
         assert down["responses"]["200"]["examples"] == {"application/json": {"n": 1}}
 
 
-def test_what_base64_text_stands_for_is_told_when_3_0_cannot_say_it() -> None:
+def test_the_media_type_of_base64_text_is_reported_when_3_0_drops_it() -> None:
     schema = {"type": "string", "contentEncoding": "base64"}
     assert schema_across(schema, V31, V30) == ({"type": "string", "format": "byte"}, ())
     made, issues = schema_across({**schema, "contentMediaType": "image/png"}, V31, V30)

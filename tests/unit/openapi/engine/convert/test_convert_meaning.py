@@ -58,7 +58,7 @@ def test_a_form_has_the_fields_of_every_part_of_its_schema() -> None:
     assert issues == ()
 
 
-def test_parts_of_a_form_that_disagree_are_told() -> None:
+def test_parts_of_a_form_that_disagree_are_reported() -> None:
     parts = [
         {"properties": {"a": {"type": kind, "enum": ["x", "y"][:size]}}}
         for kind, size in (("string", 2), ("boolean", 1))
@@ -168,7 +168,7 @@ def test_each_example_of_a_2_0_response_stays_with_its_media_type(
         ),
     ],
 )
-def test_a_choice_that_may_be_null_admits_null_and_what_it_did(
+def test_a_nullable_choice_allows_null_and_its_branches(
     schema: dict[str, Any], admitted: list[Any], refused: list[Any]
 ) -> None:
     components = {"schemas": {"S": schema, "N": {"type": "string", "nullable": True}}}
@@ -193,7 +193,7 @@ def test_a_discriminator_stays_beside_its_choice_when_null_is_added() -> None:
     assert made == {"description": "d", "anyOf": [choice, {"type": "null"}]}
 
 
-def test_what_2_0_keeps_as_extensions_comes_back() -> None:
+def test_extensions_kept_by_2_0_are_restored() -> None:
     ref = "#/components/schemas/"
     kind = {"type": "string"}
     schemas = {

@@ -176,7 +176,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("source", "target", "reference", "more"), CASES, ids=[f"{s}-{t} {r}" for s, t, r, _ in CASES]
 )
-def test_a_reference_inside_of_something_leads_to_the_same_schema(
+def test_a_reference_into_a_value_leads_to_the_same_schema(
     source: Family, target: Family, reference: str, more: dict[str, Any]
 ) -> None:
     result = converted(using(reference, source, **more), source, target)
@@ -211,7 +211,7 @@ def test_a_reference_to_a_property_stays_where_its_place_does() -> None:
         assert result.issues == ()
 
 
-def test_a_schema_that_refers_to_its_own_place_ends() -> None:
+def test_a_schema_that_refers_to_its_own_place_is_converted() -> None:
     reference = "#/components/schemas/Tree/oneOf/0"
     tree = {
         "oneOf": [
@@ -228,7 +228,7 @@ def test_a_schema_that_refers_to_its_own_place_ends() -> None:
     assert made["definitions"]["Tree"]["x-oneOf"][0] == {"$ref": "#/definitions/Tree_oneOf_0"}
 
 
-def test_targets_inside_of_targets_are_told_apart() -> None:
+def test_nested_targets_get_their_own_components() -> None:
     inner = {"oneOf": [BOX, {"type": "string"}]}
     schemas = {
         "A": {"anyOf": [inner, {"type": "boolean"}]},
@@ -262,7 +262,7 @@ def test_definitions_inside_schemas_get_names_that_components_may_have() -> None
     assert (schemas["a_b_c"], schemas["a_b_c_2"]) == ({"type": "string"}, {"type": "integer"})
 
 
-def test_what_is_lost_in_a_new_component_is_told_once_and_at_its_place_in_the_source() -> None:
+def test_a_loss_in_a_new_component_is_reported_once_at_its_source() -> None:
     odd = {"type": "object", "contains": {"type": "string"}}
     document = using(
         "#/components/schemas/T/prefixItems/0",
@@ -277,14 +277,14 @@ def test_what_is_lost_in_a_new_component_is_told_once_and_at_its_place_in_the_so
     assert told == ["/components/schemas/T/prefixItems/0/contains"]
 
 
-def test_null_is_still_seen_where_a_branch_is_referred_to() -> None:
+def test_null_is_recognized_in_a_referenced_branch() -> None:
     choice = {"oneOf": [{"type": "null"}, BOX]}
     document = using("#/components/schemas/C/oneOf/0", V31, components={"schemas": {"C": choice}})
     made = converted(document, V31, V30).document["components"]["schemas"]
     assert made["C"]["nullable"] is True
 
 
-def test_parameters_and_responses_of_another_operation_stand_where_they_are_used() -> None:
+def test_parameters_and_responses_of_another_operation_are_copied_to_their_use() -> None:
     shared = [{"name": "b", "in": "body", "schema": BOX}]
     first = {"produces": ["text/plain"], "parameters": shared, **answer({"type": "string"}, V20)}
     second = {
@@ -300,7 +300,7 @@ def test_parameters_and_responses_of_another_operation_stand_where_they_are_used
     assert list(paths["/b"]["post"]["responses"]["200"]["content"]) == ["text/plain"]
 
 
-def test_path_items_that_3_0_has_no_place_for_stand_where_they_are_used() -> None:
+def test_path_items_without_a_place_in_3_0_are_copied_to_their_use() -> None:
     item = {"get": answer(BOX, V31)}
     document = spec(
         V31,
@@ -352,7 +352,7 @@ def test_a_mapping_to_a_place_follows_it() -> None:
     assert list(made["discriminator"]["mapping"].values()) == [one["$ref"] for one in made["oneOf"]]
 
 
-def test_a_reference_that_leads_nowhere_is_told() -> None:
+def test_a_reference_that_leads_nowhere_is_reported() -> None:
     document = spec(
         V30, components={"schemas": {"A": {"$ref": "#/components/schemas/Missing/oneOf/0"}}}
     )

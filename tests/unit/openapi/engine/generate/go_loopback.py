@@ -138,7 +138,8 @@ func TestLoopback(t *testing.T) {
 	}
 	options := []ClientOption{}
 	for name := range securitySchemes {
-		options = append(options, WithCredential(name, Credential{Token: "token", Username: "user", Password: "secret"}))
+		credential := Credential{Token: "token", Username: "user", Password: "secret"}
+		options = append(options, WithCredential(name, credential))
 	}
 	client, err := NewClient(listener.URL, options...)
 	if err != nil {

@@ -142,12 +142,16 @@ func must[T any](_ T, err error) {
 
 type catalogue struct{ api.UnimplementedServer }
 
-func (catalogue) SearchBooks(context.Context, api.SearchBooksRequest) (*api.SearchBooksResponse, error) {
+func (catalogue) SearchBooks(
+	context.Context, api.SearchBooksRequest,
+) (*api.SearchBooksResponse, error) {
 	fmt.Println("books")
 	return &api.SearchBooksResponse{}, nil
 }
 
-func (catalogue) SearchFilms(context.Context, api.SearchFilmsRequest) (*api.SearchFilmsResponse, error) {
+func (catalogue) SearchFilms(
+	context.Context, api.SearchFilmsRequest,
+) (*api.SearchFilmsResponse, error) {
 	fmt.Println("films")
 	return &api.SearchFilmsResponse{}, nil
 }
@@ -220,7 +224,7 @@ def test_the_python_client_sends_each_operation_to_its_own_server(
         hosts[1].targets.clear()
 
 
-def test_a_base_url_of_the_callers_receives_every_operation(
+def test_a_base_url_given_by_the_caller_receives_every_operation(
     tmp_path: Path, hosts: tuple[Recorder, Recorder]
 ) -> None:
     folder = tmp_path / "client"
@@ -280,7 +284,7 @@ def test_path_keys_with_a_query_or_a_fragment_are_reported(
     assert ("~1things#Action=List", "'#Action=List' of the path is a fragment") in warned
 
 
-def test_operations_that_only_a_fragment_tells_apart_are_reported() -> None:
+def test_operations_that_differ_by_a_fragment_only_are_reported() -> None:
     paths = {"/#A": operation("first"), "/#B": operation("second")}
     source = {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": paths}
     warnings = generate(source, Family.V30, client=True).warnings

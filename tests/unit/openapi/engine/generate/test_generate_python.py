@@ -38,12 +38,16 @@ func (p *pets) AddPet(_ context.Context, request api.AddPetRequest) (*api.AddPet
 	return &api.AddPetResponse{JSON200: request.JSONBody}, nil
 }
 
-func (p *pets) GetPetByID(_ context.Context, request api.GetPetByIDRequest) (*api.GetPetByIDResponse, error) {
+func (p *pets) GetPetByID(
+	_ context.Context, request api.GetPetByIDRequest,
+) (*api.GetPetByIDResponse, error) {
 	p.last.ID = &request.PetID
 	return &api.GetPetByIDResponse{JSON200: p.last}, nil
 }
 
-func (p *pets) FindPetsByTags(_ context.Context, request api.FindPetsByTagsRequest) (*api.FindPetsByTagsResponse, error) {
+func (p *pets) FindPetsByTags(
+	_ context.Context, request api.FindPetsByTagsRequest,
+) (*api.FindPetsByTagsResponse, error) {
 	var found []api.Pet
 	for _, tag := range request.Tags {
 		found = append(found, api.Pet{Name: tag})
@@ -263,7 +267,7 @@ def test_the_python_client_talks_to_the_go_server(tmp_path: Path, data: Path) ->
         server.wait(timeout=20)
 
 
-def test_generated_files_say_who_made_them() -> None:
+def test_generated_files_name_their_generator() -> None:
     for text in generate(
         json.loads(json.dumps(AWKWARD)), Family.V31, language="python", client=True
     ).files.values():
@@ -341,7 +345,8 @@ uploaded = []
 def answer(request):
     if request.url.path == "/upload":
         uploaded.append(request.content)
-    body = {"/text": '"a b"', "/octets": '"aGk="', "/maybe": "null", "/upload": '{"data": "aGk="}'}.get(request.url.path)
+    bodies = {"/text": '"a b"', "/octets": '"aGk="', "/maybe": "null", "/upload": '{"data": "aGk="}'}
+    body = bodies.get(request.url.path)
     if body is None:
         return httpx.Response(502, text="<html>", headers={"Content-Type": "application/json"})
     return httpx.Response(200, text=body, headers={"Content-Type": "application/json"})
@@ -356,8 +361,10 @@ except ApiError as error:
     assert (error.status_code, error.value, error.content) == (502, None, b"<html>")
 else:
     raise AssertionError
-assert client.upload(body=Upload(file=b"a text with words\\n", more=[b"abcd", b"\\xff\\x00"])) == Bytes2(data=b"hi")
-assert all(part in uploaded[0] for part in (b"\\r\\na text with words\\n\\r\\n", b"\\r\\nabcd\\r\\n", b"\\r\\n\\xff\\x00\\r\\n"))
+upload = Upload(file=b"a text with words\\n", more=[b"abcd", b"\\xff\\x00"])
+assert client.upload(body=upload) == Bytes2(data=b"hi")
+parts = (b"\\r\\na text with words\\n\\r\\n", b"\\r\\nabcd\\r\\n", b"\\r\\n\\xff\\x00\\r\\n")
+assert all(part in uploaded[0] for part in parts)
 assert Bytes2(data=b"hi").model_dump_json() == '{"data":"aGk="}'
 assert Bytes2.model_validate_json('{"data":"aGk="}').data == b"hi"
 print("ANSWERED")

@@ -163,11 +163,11 @@ def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(
         ("a: # c\n  b: 1\n", {"a": {}}, "a: # c\n  {}\n"),
     ],
 )
-def test_an_edit_changes_no_more_than_it_says(text: str, new: dict[str, Any], edited: str) -> None:
+def test_an_edit_changes_nothing_else(text: str, new: dict[str, Any], edited: str) -> None:
     assert edit_yaml(text, parse_text(text).data, new) == edited
 
 
-def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None:
+def test_a_key_renamed_beside_a_removed_one_keeps_its_comments() -> None:
     text = (
         "a:\n  Page<Item>: # generic\n    type: object # kind\n  Dead: {type: string} # "
         "unused\nb: 1 # last\n"

@@ -339,8 +339,8 @@ class GoOperations:
         for operation in self.named:
             lines += [
                 (
-                    f"\t\t{{{operation.variable}, "
-                    "func(ctx context.Context, read func(requestValue) error) (responseValue, error) {"
+                    f"\t\t{{{operation.variable}, func(ctx context.Context, "
+                    "read func(requestValue) error) (responseValue, error) {"
                 ),
                 f"\t\t\tvar request {operation.request}",
                 "\t\t\tif err := read(&request); err != nil {",
