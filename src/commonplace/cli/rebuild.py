@@ -46,7 +46,7 @@ def rebuild(
 
 def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:
     from commonplace.bootstrap.upkeep import database_checks
-    from commonplace.cli.memory.common import run, service
+    from commonplace.cli.memory.access import run, service
     from commonplace.files.store.integrity import queue_everything
     from commonplace.storage.integrity.checks import find_damage
     from commonplace.storage.integrity.monitor import record_finding

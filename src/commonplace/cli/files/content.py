@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.files.common import (
+from commonplace.cli.files.access import (
     PathArgument,
     Project,
     disk_errors,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.files.common import (
+from commonplace.cli.files.access import (
     Prefix,
     Project,
     disk_errors,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.files.common import (
+from commonplace.cli.files.access import (
     Prefix,
     Project,
     say_what_is_left,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import typer
 
-from commonplace.cli.instructions.common import call
+from commonplace.cli.instructions.access import call
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from commonplace.cli.instructions.common import Id, call, existing_item
+from commonplace.cli.instructions.access import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.terminal import write_text
 from commonplace.kernel.json_types import JsonObject

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from commonplace.cli.instructions.common import call
+from commonplace.cli.instructions.access import call
 from commonplace.cli.printing import JsonFlag, err, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError

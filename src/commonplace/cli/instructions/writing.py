@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.instructions.common import Id, call, existing_item
+from commonplace.cli.instructions.access import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject

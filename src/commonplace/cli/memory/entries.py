@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from commonplace.cli.memory.common import (
+from commonplace.cli.memory.access import (
     MODEL_SECONDS,
     EntryTypeName,
     Id,

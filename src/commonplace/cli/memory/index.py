@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.cli.memory.common import (
+from commonplace.cli.memory.access import (
     MODEL_SECONDS,
     run,
     service,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.tree import Tree
 
-from commonplace.cli.memory.common import (
+from commonplace.cli.memory.access import (
     Id,
     run,
     service,

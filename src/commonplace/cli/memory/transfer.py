@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.memory.common import (
+from commonplace.cli.memory.access import (
     run,
     service,
 )

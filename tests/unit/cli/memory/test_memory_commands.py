@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.cli.commands import run
 from commonplace.cli.memory import app
-from commonplace.cli.memory.common import current_project
+from commonplace.cli.memory.access import current_project
 
 Typed = Callable[..., tuple[int, str]]
 

@@ -1,4 +1,4 @@
-"""Shared parts of the `commonplace files` commands."""
+"""Access to the files service, and options that the commands share."""
 
 from __future__ import annotations
 

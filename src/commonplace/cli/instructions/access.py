@@ -1,4 +1,4 @@
-"""Shared parts of the `commonplace instructions` commands."""
+"""Calls of instruction tools, and options that the commands share."""
 
 from __future__ import annotations
 

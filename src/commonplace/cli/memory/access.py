@@ -1,4 +1,4 @@
-"""Shared parts of the `commonplace memory` commands."""
+"""Access to the memory service, and options that the commands share."""
 
 from __future__ import annotations
 
