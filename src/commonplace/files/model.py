@@ -45,7 +45,7 @@ def project_name(value: str) -> Project:
     if not 1 <= len(value) <= MAX_PROJECT_CHARACTERS:
         problem = f"a project name has 1 to {MAX_PROJECT_CHARACTERS} characters, not {len(value)}"
     elif any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        problem = "a project name holds no control characters"
+        problem = "a project name must not contain control characters"
     if problem:
         raise CommonplaceError(INVALID_PATH, f"project: {problem}.", details={"field": "project"})
     return Project(value)

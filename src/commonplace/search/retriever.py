@@ -169,7 +169,7 @@ class HybridRetriever:
             weights,
             prefix,
         )
-        # weights that somebody set hold however well the model reads the query
+        # configured weights hold however well the model reads the query
         judged = policy.fixed is None
         wanted = policy.semantic_candidates * widen
         meanings = [

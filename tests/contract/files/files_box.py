@@ -27,6 +27,16 @@ from commonplace.kernel.settings import FilesSettings
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.sqlite.database import Database
 
+AERO_TEXT = (
+    "# Wings\n\n"
+    + "The swept wing lowers drag near the speed of sound. " * 12
+    + "\n\n## Propellers\n\n"
+    + "A variable pitch propeller keeps the engine at its best speed. " * 12
+    + "\n\n## Français\n\n"
+    + "Les ailes en flèche réduisent la traînée à grande vitesse. " * 12
+    + "\n"
+)
+
 
 class Box:
     """One tenant's world with its files, and a short way to call a tool: the answer, or the code

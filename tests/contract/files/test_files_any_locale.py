@@ -101,7 +101,9 @@ def test_listings_and_pages_are_in_the_order_of_bytes(boxes: tuple[Box, Box]) ->
     assert answers[0] == answers[1]
 
 
-def test_prefixes_are_ranges_of_bytes_and_equal_scores_fall_by_path(boxes: tuple[Box, Box]) -> None:
+def test_prefixes_are_byte_ranges_and_equal_scores_are_ordered_by_path(
+    boxes: tuple[Box, Box],
+) -> None:
     answers = []
     for box in boxes:
         found = [box.found("needle", path_prefix=prefix, limit=20) for prefix in (*PREFIXES, "")]
@@ -112,7 +114,7 @@ def test_prefixes_are_ranges_of_bytes_and_equal_scores_fall_by_path(boxes: tuple
     assert answers[0] == answers[1]
 
 
-def test_directories_go_whole_and_come_back_whole(boxes: tuple[Box, Box]) -> None:
+def test_directories_are_deleted_and_restored_whole(boxes: tuple[Box, Box]) -> None:
     for box in boxes:
         assert box.call("file_delete", path="/z", recursive=True)["deleted"] == 4
         assert not [path for path in box.paths(depth=3) if path.startswith("/z")]
@@ -125,7 +127,7 @@ def test_directories_go_whole_and_come_back_whole(boxes: tuple[Box, Box]) -> Non
         )
 
 
-def test_every_text_that_is_put_in_order_compares_as_bytes(server: Postgres) -> None:
+def test_every_sorted_column_compares_as_bytes(server: Postgres) -> None:
     """Columns of a key, of an index or of a range: all but the hashes and closed sets below are
     COLLATE "C".
     """
@@ -145,7 +147,8 @@ def test_every_text_that_is_put_in_order_compares_as_bytes(server: Postgres) -> 
     with psycopg.connect(server.url) as connection:
         rows = connection.execute(
             """SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) JOIN pg_collation o ON o.oid = a.attcollation
+               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) JOIN
+               pg_collation o ON o.oid = a.attcollation
                WHERE c.relnamespace = 'public'::regnamespace AND o.collname <> 'C'"""
         ).fetchall()
     assert {(table, column) for table, column in rows if column not in equal_only} == set()

@@ -40,7 +40,7 @@ def test_the_root_always_exists_as_a_directory(box: Box) -> None:
     }
 
 
-def test_directories_are_derived_and_empty_ones_do_not_stay(box: Box) -> None:
+def test_directories_are_derived_and_empty_ones_disappear(box: Box) -> None:
     """003-2.3, 2.4, 2.6"""
     box.write("/a/b/c.txt")
     assert box.call("file_stat", path="/a/b")["type"] == "DIRECTORY"
@@ -73,8 +73,10 @@ def test_tenants_never_see_each_other(box: Box) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "notes/a", "/", "/a/", "/a//b", "//a", "/./a", "/a/.", "/a/..", "/../a", "/a b", "/a\tb", "/a\nb", "/a\x00", "/a\x7f", "/é",
-        "/a\\b", "/a*b", "/a?b", "/a:b", "/%41", "/a~", " /a", "/a ", "a", ".", "..", "/" + "a" * 512, "\ud800", "/a\u2028b",
+        "notes/a", "/", "/a/", "/a//b", "//a", "/./a", "/a/.", "/a/..", "/../a", "/a b", "/a\tb",
+        "/a\nb", "/a\x00", "/a\x7f", "/é",
+        "/a\\b", "/a*b", "/a?b", "/a:b", "/%41", "/a~", " /a", "/a ", "a", ".", "..",
+        "/" + "a" * 512, "\ud800", "/a\u2028b",
         "/" + "x/" * 300 + "y",
     ],
 )  # fmt: skip
@@ -90,7 +92,7 @@ def test_illegal_paths_are_invalid_path_in_every_tool(box: Box, tool: str, path:
     assert error.details["field"] == "path"
 
 
-def test_a_missing_slash_is_answered_with_the_path_meant(box: Box) -> None:
+def test_a_missing_slash_is_answered_with_the_probable_path(box: Box) -> None:
     assert box.error("file_read", path="notes/a").hint == "Use /notes/a"
 
 
@@ -126,7 +128,7 @@ def test_any_other_text_is_a_project(box: Box, project: str) -> None:
 @pytest.mark.parametrize(
     "content", ["", "plain", "é日本😀", "a\r\nb\u2028c", "\x01\x1f", "x" * 100_000]
 )
-def test_text_comes_back_as_it_was(box: Box, content: str) -> None:
+def test_text_is_read_back_unchanged(box: Box, content: str) -> None:
     """003-5.1"""
     assert box.write("/f", content)["bytes_written"] == len(content.encode())
     answer = box.call("file_read", path="/f")
@@ -168,7 +170,8 @@ def test_limits_per_request_file_and_project_count_bytes(make_box: MakeBox) -> N
     box.call("file_write", path="/c", content="x" * 10)
     assert box.code("file_restore", path="/a") == "QUOTA_EXCEEDED"
     assert box.call("file_usage") | {"retention_days": 0} == {
-        "project": "p", "files": 2, "size_bytes": 20, "limit_bytes": 25, "free_bytes": 5, "max_file_bytes": 15, "max_payload_bytes": 10,
+        "project": "p", "files": 2, "size_bytes": 20, "limit_bytes": 25, "free_bytes": 5,
+        "max_file_bytes": 15, "max_payload_bytes": 10,
         "deleted_files": 1, "deleted_bytes": 15, "retention_days": 0,
     }  # fmt: skip
 
@@ -235,7 +238,7 @@ def test_ranges_of_a_file(box: Box) -> None:
     assert box.read("/f", offset=1 << 80, length=1 << 80) == ""
 
 
-def test_reads_that_cannot_be(box: Box) -> None:
+def test_impossible_reads_are_refused(box: Box) -> None:
     """003-6.3 and the table of answers"""
     box.write("/d/f")
     assert box.code("file_read", path="/d") == "IS_DIRECTORY"
@@ -260,153 +263,6 @@ def test_a_range_that_cuts_characters_serves_the_whole_ones_and_says_which(box: 
 
 
 # -- 6.4 write
-
-
-def test_append_is_the_default_and_ignores_the_offset(box: Box) -> None:
-    """003-6.4.1"""
-    assert box.call("file_write", path="/f", content="one")["bytes_written"] == 3
-    box.call("file_write", path="/f", content="two", offset=1)
-    box.call("file_write", path="/f", content="!", offset=999, mode="APPEND")
-    assert box.read("/f") == "onetwo!"
-
-
-def test_truncate_clears_first_and_wants_offset_zero(box: Box) -> None:
-    """003-6.4.2"""
-    box.write("/f", "long content")
-    assert (
-        box.code("file_write", path="/f", content="x", mode="TRUNCATE", offset=1)
-        == "INVALID_OFFSET"
-    )
-    assert box.read("/f") == "long content"
-    box.write("/f", "x")
-    assert box.read("/f") == "x"
-    box.write("/f", "")
-    assert box.call("file_stat", path="/f")["size"] == 0
-
-
-def test_overwrite_replaces_bytes_without_truncating(box: Box) -> None:
-    """003-6.4.3, 6.4.5, 6.4.6"""
-    box.write("/f", "0123456789")
-    box.write("/f", "ab", mode="OVERWRITE", offset=2)
-    assert box.read("/f") == "01ab456789"
-    box.write("/f", "XYZ", mode="OVERWRITE", offset=9)
-    assert box.read("/f") == "01ab45678XYZ"
-    box.write("/f", "!", mode="OVERWRITE", offset=12)
-    assert box.read("/f") == "01ab45678XYZ!"
-    assert (
-        box.code("file_write", path="/f", content="x", mode="OVERWRITE", offset=14)
-        == "INVALID_OFFSET"
-    )
-    box.write("/new", "made", mode="OVERWRITE")
-    assert box.read("/new") == "made"
-    assert (
-        box.code("file_write", path="/other", content="x", mode="OVERWRITE", offset=1)
-        == "INVALID_OFFSET"
-    )
-    assert box.call("file_stat", path="/other")["exists"] is False
-
-
-@pytest.mark.parametrize("mode", ["APPEND", "OVERWRITE", "TRUNCATE"])
-def test_a_negative_offset_is_invalid_in_every_mode(box: Box, mode: str) -> None:
-    """003-6.4.4"""
-    box.write("/f", "body")
-    assert box.code("file_write", path="/f", content="x", mode=mode, offset=-1) == "INVALID_OFFSET"
-    assert box.read("/f") == "body"
-
-
-def test_an_overwrite_that_would_cut_a_character_names_the_boundaries(box: Box) -> None:
-    box.write("/f", "aé日z")
-    error = box.error("file_write", path="/f", content="x", mode="OVERWRITE", offset=2)
-    assert error.code.name == "INVALID_OFFSET"
-    assert error.details["start_boundaries"] == [1, 3]
-    error = box.error("file_write", path="/f", content="x", mode="OVERWRITE", offset=3)
-    assert error.details["end_boundaries"] == [3, 6]
-    assert box.read("/f") == "aé日z"
-    box.write("/f", "xyz", mode="OVERWRITE", offset=3)
-    assert box.read("/f") == "aéxyzz"
-    box.write("/f", "", mode="OVERWRITE", offset=2)
-    assert box.read("/f") == "aéxyzz"
-
-
-def test_path_conflicts_of_writes(box: Box) -> None:
-    """003-6.4.7, 6.4.8"""
-    box.write("/d/f")
-    assert box.code("file_write", path="/d", content="x") == "IS_DIRECTORY"
-    assert box.code("file_write", path="", content="x") == "IS_DIRECTORY"
-    assert box.code("file_write", path="/d/f/g", content="x") == "NOT_DIRECTORY"
-    assert box.code("file_write", path="/d/f/g/h/i", content="x") == "NOT_DIRECTORY"
-    box.write("/d-x")
-    box.write("/d.x")
-    assert box.paths() == ["/d", "/d-x", "/d.x"]
-
-
-def test_missing_parents_are_made(box: Box) -> None:
-    """003-6.4.9, 6.4.10"""
-    box.write("/a/b/c/d")
-    assert box.paths(depth=9) == ["/a", "/a/b", "/a/b/c", "/a/b/c/d"]
-
-
-@pytest.mark.parametrize("mode", ["append", "WRITE", "", 1, None])
-def test_unknown_modes_are_refused(box: Box, mode: object) -> None:
-    assert box.code("file_write", path="/f", content="x", mode=mode) == "INVALID_ARGUMENT"
-
-
-def test_if_match_guards_against_lost_updates(box: Box) -> None:
-    first = box.write("/f", "one", if_match="")["content_hash"]
-    second = box.write("/f", "two", if_match=first)["content_hash"]
-    error = box.error("file_write", path="/f", content="three", mode="TRUNCATE", if_match=first)
-    assert (error.code.name, error.details["content_hash"]) == ("CONTENT_CHANGED", second)
-    assert box.code("file_write", path="/f", content="three", if_match="") == "CONTENT_CHANGED"
-    assert box.code("file_write", path="/g", content="three", if_match=first) == "CONTENT_CHANGED"
-    assert box.read("/f") == "two"
-
-
-# -- 6.5 delete
-
-
-def test_files_are_deleted(box: Box) -> None:
-    """003-6.5.1"""
-    box.write("/a")
-    assert box.call("file_delete", path="/a") == {"deleted": 1}
-    assert box.code("file_read", path="/a") == "NOT_FOUND"
-    assert box.code("file_delete", path="/a") == "NOT_FOUND"
-
-
-def test_directories_need_recursive(box: Box) -> None:
-    """003-6.5.2, 6.5.3"""
-    for path in ("/d/a", "/d/b/c", "/d-other", "/d0", "/dd/x"):
-        box.write(path)
-    error = box.error("file_delete", path="/d")
-    assert (error.code.name, error.details["files"]) == ("NOT_EMPTY", 2)
-    assert box.call("file_delete", path="/d", recursive=True) == {"deleted": 2}
-    assert box.paths(depth=9) == ["/d-other", "/d0", "/dd", "/dd/x"]
-    assert box.code("file_delete", path="/d", recursive=True) == "NOT_FOUND"
-    assert box.call("file_usage")["files"] == 3
-
-
-@pytest.mark.parametrize("recursive", ["yes", "true", 1, None])
-def test_only_a_real_true_deletes_a_directory(box: Box, recursive: object) -> None:
-    """003-6.5.3: what is destructive is not guessed from something that reads like yes."""
-    box.write("/d/a")
-    assert box.code("file_delete", path="/d", recursive=recursive) == "INVALID_ARGUMENT"
-    assert box.paths(path="/d") == ["/d/a"]
-
-
-@pytest.mark.parametrize("recursive", [False, True])
-@pytest.mark.parametrize("wipe", [False, True])
-def test_the_root_is_never_deleted(make_box: MakeBox, recursive: bool, wipe: bool) -> None:
-    """003-6.5.4 to 6.5.6"""
-    box = make_box(FilesSettings(allow_root_wipe=wipe))
-    box.write("/a")
-    assert box.code("file_delete", path="", recursive=recursive) == "PERMISSION_DENIED"
-    assert box.paths() == ["/a"]
-
-
-def test_a_deleted_path_can_be_written_again(box: Box) -> None:
-    box.write("/a", "one")
-    box.call("file_delete", path="/a")
-    box.write("/a/b", "two")
-    assert box.paths(depth=9) == ["/a", "/a/b"]
 
 
 # -- 6.6 list
@@ -446,7 +302,8 @@ def test_entries_carry_all_fields(box: Box) -> None:
     ]
     file = box.call("file_list", path="/d")["entries"][0]
     assert file | {"content_hash": ""} == {
-        "name": "f", "path": "/d/f", "type": "FILE", "size": 2, "created_at": updated, "updated_at": updated, "content_hash": "",
+        "name": "f", "path": "/d/f", "type": "FILE", "size": 2, "created_at": updated,
+        "updated_at": updated, "content_hash": "",
     }  # fmt: skip
     root = box.call("file_list", depth=0)["entries"][0]
     assert (root["name"], root["path"], root["type"]) == ("", "", "DIRECTORY")
@@ -471,7 +328,7 @@ def test_lists_are_sorted_by_path(box: Box) -> None:
     assert set(box.paths(depth=3)) == set(paths) | directories
 
 
-def test_limits_truncate_and_say_so(box: Box) -> None:
+def test_limits_truncate_with_a_note(box: Box) -> None:
     """003-6.6.8, 6.6.9"""
     for n in range(12):
         box.write(f"/d{n:02}/f")
@@ -482,7 +339,9 @@ def test_limits_truncate_and_say_so(box: Box) -> None:
     assert box.call("file_list", limit=12, depth=2)["has_more"] is True
 
 
-def test_the_default_limit_is_256_and_the_most_is_clamped_and_said(make_box: MakeBox) -> None:
+def test_the_default_limit_is_256_and_larger_ones_are_lowered_with_a_note(
+    make_box: MakeBox,
+) -> None:
     """003-6.6, 12.1"""
     box = make_box(FilesSettings(list_limit_max=270))
     for n in range(300):
@@ -494,7 +353,7 @@ def test_the_default_limit_is_256_and_the_most_is_clamped_and_said(make_box: Mak
     assert answer["has_more"] is True
 
 
-def test_impossible_lists(box: Box) -> None:
+def test_impossible_listings_are_refused(box: Box) -> None:
     assert box.code("file_list", path="/none") == "NOT_FOUND"
     assert box.code("file_list", path="/none", depth=0) == "NOT_FOUND"
     assert box.code("file_list", limit=0) == "INVALID_ARGUMENT"
@@ -534,12 +393,14 @@ def test_every_code_of_the_contract_is_declared() -> None:
     """003-9"""
     names = {code.name for code in CODES}
     assert names >= {
-        "NOT_FOUND", "ALREADY_EXISTS", "IS_DIRECTORY", "NOT_DIRECTORY", "INVALID_PATH", "INVALID_OFFSET", "INVALID_QUERY", "NOT_EMPTY",
-        "PERMISSION_DENIED", "PAYLOAD_TOO_LARGE", "QUOTA_EXCEEDED", "RATE_LIMITED", "RESOURCE_BUSY", "SEARCH_BACKEND_ERROR",
+        "NOT_FOUND", "ALREADY_EXISTS", "IS_DIRECTORY", "NOT_DIRECTORY", "INVALID_PATH",
+        "INVALID_OFFSET", "INVALID_QUERY", "NOT_EMPTY",
+        "PERMISSION_DENIED", "PAYLOAD_TOO_LARGE", "QUOTA_EXCEEDED", "RATE_LIMITED",
+        "RESOURCE_BUSY", "SEARCH_BACKEND_ERROR",
     }  # fmt: skip
 
 
-def test_a_tenant_above_its_rate_is_told_when_to_come_back(make_box: MakeBox) -> None:
+def test_a_tenant_above_its_rate_learns_when_to_retry(make_box: MakeBox) -> None:
     box = make_box(FilesSettings(rate_per_second=0.01, rate_burst=2))
     box.call("file_stat", path="/a")
     box.call("file_stat", path="/a")

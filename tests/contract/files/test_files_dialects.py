@@ -78,7 +78,8 @@ def fill(connection: psycopg.Connection[Any]) -> None:
         f"""INSERT INTO mcp_files (apikey_hash, project, path, content, size, content_hash)
             SELECT {tenants}, 'p', '/d' || f % 5 || '/f' || f, 'x', 1, repeat('a', 64)
             FROM generate_series(1, {TENANTS}) t, generate_series(1, {FILES}) f""",
-        """INSERT INTO mcp_file_ancestors SELECT apikey_hash, project, d, updated_at, id FROM mcp_files,
+        """INSERT INTO mcp_file_ancestors SELECT apikey_hash, project, d, updated_at, id FROM
+        mcp_files,
            unnest(ARRAY['', substring(path FROM '^/d[0-9]')]) AS d""",
         "INSERT INTO mcp_file_sources SELECT id, path || ' ', 'folder' FROM mcp_files",
         (
@@ -86,8 +87,10 @@ def fill(connection: psycopg.Connection[Any]) -> None:
             f"generate_series(1, {TENANTS}) t"
         ),
         f"""INSERT INTO mcp_file_chunks
-                (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context)
-            SELECT apikey_hash, project, path, c, 0, 1, 'x', repeat('a', 64), '' FROM mcp_files, generate_series(0, {CHUNKS - 1}) c""",
+                (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content,
+                content_hash, context)
+            SELECT apikey_hash, project, path, c, 0, 1, 'x', repeat('a', 64), '' FROM mcp_files,
+            generate_series(0, {CHUNKS - 1}) c""",
         (
             f"INSERT INTO search_partition (tenant, collection, scope) SELECT {tenants}, 'files', "
             f"'p' FROM generate_series(1, {TENANTS}) t"
@@ -97,12 +100,16 @@ def fill(connection: psycopg.Connection[Any]) -> None:
             f"FROM search_partition"
         ),
         """INSERT INTO search_document (partition_id, document)
-           SELECT p.id, c.file_path || '#' || c.id FROM mcp_file_chunks c JOIN search_partition p ON p.tenant = c.apikey_hash""",
+           SELECT p.id, c.file_path || '#' || c.id FROM mcp_file_chunks c JOIN search_partition p
+           ON p.tenant = c.apikey_hash""",
         f"""INSERT INTO search_term (partition_id, term, field, documents)
-            SELECT id, 'w' || w, 'text', {FILES * CHUNKS} FROM search_partition, generate_series(1, 400) w""",
-        """INSERT INTO search_posting SELECT t.id, d.id, 1, 5 FROM search_term t JOIN search_document d USING (partition_id)
+            SELECT id, 'w' || w, 'text', {FILES * CHUNKS} FROM search_partition, generate_series(1,
+            400) w""",
+        """INSERT INTO search_posting SELECT t.id, d.id, 1, 5 FROM search_term t JOIN
+        search_document d USING (partition_id)
            WHERE t.term IN ('w1', 'w2', 'w3')""",
-        """INSERT INTO mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer) SELECT id, '{}', 5, 't' FROM mcp_file_chunks""",
+        """INSERT INTO mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer) SELECT id,
+        '{}', 5, 't' FROM mcp_file_chunks""",
         """INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation)
            SELECT apikey_hash, project, path, 'UPSERT' FROM mcp_files""",
         "VACUUM ANALYZE",
@@ -126,11 +133,16 @@ def values(
     names: set[str], tenant: str, partition: int, term: int, document: int
 ) -> dict[str, Any]:
     texts: dict[str, Any] = {
-        "tenant": tenant, "old": tenant, "new": "f" * 64, "project": "p", "scope": "p", "path": "/d1/f1", "directory": "/d1",
-        "start": "/d1/", "upper": "/d10", "prefix": "/d1/", "owner": "me", "operation": "UPSERT", "hash": "a" * 64, "context": "",
-        "collection": "files", "term": "w1", "field": "text", "document": "/d1/f1#1", "error": "", "content": "x", "tokens": "{}",
-        "tokenizer": "t", "terms": f"[[{term}, 1.0, 0.3, 0.01]]", "documents": f"[{document}]", "ids": f"[{document}]",
-        "postings": f"[[{term}, {document}]]", "partition": partition, "levels": 2, "after": "/d1/f1", "ref": "r",
+        "tenant": tenant, "old": tenant, "new": "f" * 64, "project": "p", "scope": "p",
+        "path": "/d1/f1", "directory": "/d1",
+        "start": "/d1/", "upper": "/d10", "prefix": "/d1/", "owner": "me", "operation": "UPSERT",
+        "hash": "a" * 64, "context": "",
+        "collection": "files", "term": "w1", "field": "text", "document": "/d1/f1#1", "error": "",
+        "content": "x", "tokens": "{}",
+        "tokenizer": "t", "terms": f"[[{term}, 1.0, 0.3, 0.01]]", "documents": f"[{document}]",
+        "ids": f"[{document}]",
+        "postings": f"[[{term}, {document}]]", "partition": partition, "levels": 2,
+        "after": "/d1/f1", "ref": "r",
     }  # fmt: skip
     return {name: texts.get(name, 1) for name in names}
 

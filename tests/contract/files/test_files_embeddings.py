@@ -110,7 +110,7 @@ def test_meaning_and_words_are_fused_inside_one_tenant(team: Team) -> None:
     assert [key.partition("#")[0] for key in below.cosines] == ["/b.md"]
 
 
-def test_vectors_go_with_their_chunks_and_only_new_text_is_embedded(team: Team) -> None:
+def test_vectors_are_deleted_with_their_chunks_and_only_new_text_is_embedded(team: Team) -> None:
     team.write("t1", "/a.md", "one text")
     team.index()
     assert team.embedder.embedded == 1
@@ -123,7 +123,7 @@ def test_vectors_go_with_their_chunks_and_only_new_text_is_embedded(team: Team) 
     assert team.rows("SELECT count(*) FROM mcp_file_chunk_embeddings") == [(0,)]
 
 
-def test_embedding_goes_on_where_it_was_cut_off(team: Team) -> None:
+def test_embedding_continues_after_an_interruption(team: Team) -> None:
     team.write("t1", "/a.md", "\n\n".join(f"# Part {n}\n\n" + f"word{n} " * 120 for n in range(80)))
     full = team.embedder.embed
     calls = 0
@@ -168,16 +168,8 @@ def test_vectors_of_another_model_are_not_compared(team: Team) -> None:
         )
 
 
-def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all(
-    postgres_url: str,
-) -> None:
-    """An index scan of this project's rows alone: nothing of another tenant is read and thrown
-    away.
-    """
-    team = Team(postgres_url, exact_rows=300)
-    team.write("t1", "/seed.md", "seed")
-    team.write("t2", "/seed.md", "seed")
-    team.index()
+def add_many_vectors(team: Team) -> None:
+    """Give two tenants 600 chunks each, with random vectors."""
     generator = np.random.default_rng(7)
     for tenant in ("t1", "t2"):
         partition = team.partition(tenant)
@@ -204,14 +196,9 @@ def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all
                 partition, [(row[0], vector) for row, vector in zip(numbers, vectors, strict=True)]
             )
         )
-    team.embeddings.close()  # waits for the build that the vectors called for
-    partition = team.partition("t1")
-    number = team.rows(f"SELECT id FROM search_partition WHERE tenant = '{partition.tenant}'")[0][0]
-    name = f"idx_mcp_file_embeddings_hnsw_{number}"
-    team.embeddings.build_index(number)
-    assert team.rows(f"SELECT indisvalid FROM pg_index WHERE indexrelid = '{name}'::regclass") == [
-        (True,)
-    ]
+
+
+def compare_with_exact_search(team: Team, partition: Partition) -> None:
     exact = PostgresEmbeddings(team.database, Words.identity, DIMENSIONS, 10_000)
     team.database.connect().execute("ANALYZE")
     shared = 0
@@ -229,6 +216,10 @@ def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all
         assert len(below.cosines) == 5
         assert all(key.startswith("/d3/") for key in below.cosines)
     assert shared >= 0.95 * 20 * 30
+
+
+def check_index_scan(team: Team, number: int, index: str) -> None:
+    """Check that the plan scans this project's index alone and discards no row."""
     statement = team.embeddings._statement("nearest_approximate", number)
     values = {
         "query": "[" + ",".join(["0.05"] * DIMENSIONS) + "]",
@@ -246,12 +237,32 @@ def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all
         for node in nodes(plan[0]["Plan"])
         if node.get("Relation Name") == "mcp_file_chunk_embeddings"
     ]
-    assert (scan["Node Type"], scan["Index Name"]) == ("Index Scan", name)
+    assert (scan["Node Type"], scan["Index Name"]) == ("Index Scan", index)
     assert scan.get("Rows Removed by Filter", 0) == 0
+
+
+def test_a_large_project_gets_its_own_index_that_agrees_with_exact_search(
+    postgres_url: str,
+) -> None:
+    team = Team(postgres_url, exact_rows=300)
+    team.write("t1", "/seed.md", "seed")
+    team.write("t2", "/seed.md", "seed")
+    team.index()
+    add_many_vectors(team)
+    team.embeddings.close()  # waits for the build that the vectors called for
+    partition = team.partition("t1")
+    number = team.rows(f"SELECT id FROM search_partition WHERE tenant = '{partition.tenant}'")[0][0]
+    name = f"idx_mcp_file_embeddings_hnsw_{number}"
+    team.embeddings.build_index(number)
+    assert team.rows(f"SELECT indisvalid FROM pg_index WHERE indexrelid = '{name}'::regclass") == [
+        (True,)
+    ]
+    compare_with_exact_search(team, partition)
+    check_index_scan(team, number, name)
     team.database.close()
 
 
-def test_a_querys_vector_is_read_once_also_in_a_plan_that_is_kept() -> None:
+def test_the_query_vector_is_read_once_even_in_a_cached_plan() -> None:
     """A parameter that is cast beside a column is cast again for every row of a kept plan:
     seconds instead of milliseconds.
 
@@ -270,7 +281,7 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
-def test_another_length_of_vectors_is_refused_until_migrated_and_then_made_anew(
+def test_another_vector_length_is_refused_until_migrated_and_then_embedded_again(
     postgres_server: str,
 ) -> None:
     from commonplace.bootstrap.team import postgres_components

@@ -23,7 +23,7 @@ def test_an_edit_replaces_a_unique_text(box: Box) -> None:
 
 
 @pytest.mark.parametrize(("old", "count"), [("two", 2), ("four", 0)])
-def test_an_edit_that_is_not_unique_changes_nothing_and_counts(
+def test_an_ambiguous_edit_changes_nothing_and_counts_the_matches(
     box: Box, old: str, count: int
 ) -> None:
     box.write("/f", "one two three two")
@@ -49,7 +49,7 @@ def test_replace_all_and_if_match_of_edits(box: Box) -> None:
     assert box.read("/f") == "éé éé éé"
 
 
-def test_edits_that_cannot_be(box: Box) -> None:
+def test_impossible_edits_are_refused(box: Box) -> None:
     box.write("/d/f", "x")
     assert box.code("file_edit", path="/none", old_text="x", new_text="y") == "NOT_FOUND"
     assert box.code("file_edit", path="/d", old_text="x", new_text="y") == "IS_DIRECTORY"
@@ -58,7 +58,7 @@ def test_edits_that_cannot_be(box: Box) -> None:
     assert box.code("file_edit", path="/d/f", old_text="x", new_text="\x00") == "INVALID_ARGUMENT"
 
 
-def test_edits_keep_the_limits(make_box: MakeBox) -> None:
+def test_edits_respect_the_limits(make_box: MakeBox) -> None:
     box = make_box(FilesSettings(max_file_bytes=10, max_project_bytes=12))
     box.write("/f", "aaaaa")
     assert (
@@ -82,7 +82,7 @@ def test_files_and_directories_are_renamed_with_their_times(box: Box) -> None:
     assert box.call("file_usage")["files"] == 2
 
 
-def test_renames_that_cannot_be(box: Box) -> None:
+def test_impossible_renames_are_refused(box: Box) -> None:
     box.write("/a/f", "1")
     box.write("/b", "2")
     for path, target, code in (
@@ -104,7 +104,7 @@ def test_renames_that_cannot_be(box: Box) -> None:
     assert box.paths(depth=1) == ["/a", "/b", "/deep"]
 
 
-def test_the_newest_deleted_version_comes_back(box: Box) -> None:
+def test_the_newest_deleted_version_is_restored(box: Box) -> None:
     box.write("/f", "old")
     box.call("file_delete", path="/f")
     box.write("/f", "new")
@@ -114,7 +114,7 @@ def test_the_newest_deleted_version_comes_back(box: Box) -> None:
     assert box.read("/f") == "new"
 
 
-def test_a_deleted_directory_comes_back_around_what_is_newer(box: Box) -> None:
+def test_restoring_a_directory_keeps_newer_files(box: Box) -> None:
     for path in ("/d/a", "/d/b/c", "/d/e"):
         box.write(path, path)
     box.call("file_delete", path="/d", recursive=True)
@@ -150,7 +150,7 @@ def test_grep_finds_lines_by_pattern_and_by_text(box: Box) -> None:
     assert box.call("file_grep", pattern="nowhere")["files_searched"] == 2
 
 
-def test_grep_is_bounded_and_says_so(box: Box) -> None:
+def test_grep_is_bounded_with_a_note(box: Box) -> None:
     box.write("/a", "x\n" * 1000)
     answer = box.call("file_grep", pattern="x", limit=10)
     assert (len(answer["matches"]), answer["has_more"]) == (10, True)
@@ -170,14 +170,14 @@ def test_patterns_that_cannot_run_are_invalid_queries(box: Box, pattern: str) ->
 
 
 @pytest.mark.parametrize("pattern", ["^", "$", "", "x*"])
-def test_empty_matches_end(box: Box, pattern: str) -> None:
+def test_empty_matches_terminate(box: Box, pattern: str) -> None:
     box.write("/a", "one\ntwo\n")
     box.write("/b", "")
     if pattern:
         assert [m["line"] for m in box.call("file_grep", pattern=pattern)["matches"]] == [1, 2]
 
 
-def test_a_pattern_made_to_hang_others_is_quick(box: Box) -> None:
+def test_a_catastrophic_pattern_is_quick(box: Box) -> None:
     box.write("/a", "a" * 50_000)
     assert box.call("file_grep", pattern="(a+)+$")["matches"][0]["line"] == 1
     assert box.call("file_grep", pattern="(a|aa)+b")["matches"] == []
@@ -197,7 +197,7 @@ def test_projects_and_usage(box: Box) -> None:
     assert (usage["files"], usage["deleted_files"], usage["retention_days"]) == (0, 1, 30)
 
 
-def test_index_status_counts_what_waits(box: Box) -> None:
+def test_index_status_counts_waiting_jobs(box: Box) -> None:
     box.write("/a", "one")
     waiting = box.call("file_index_status")
     assert (waiting["pending"], waiting["up_to_date"]) == (1, False)
@@ -205,7 +205,8 @@ def test_index_status_counts_what_waits(box: Box) -> None:
     box.index()
     state = box.call("file_index_status")
     assert state == {
-        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0, "waiting_credential": 0,
+        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0,
+        "waiting_credential": 0,
         "waiting_reasons": [], "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
@@ -229,15 +230,19 @@ def test_a_tenants_files_move_with_their_index(box: Box) -> None:
         asyncio.run(service.move_tenant(Tenant("t9"), Tenant("t1")))
 
 
-def test_schemas_are_plain_and_outputs_keep_them(box: Box) -> None:
+def test_schemas_are_plain_and_outputs_conform_to_them(box: Box) -> None:
     import jsonschema
 
     box.write("/a", "one")
     samples = {
-        "file_stat": {"path": "/a"}, "file_read": {"path": "/a"}, "file_list": {}, "file_search": {"query": "one", "explain": True},
-        "file_grep": {"pattern": "o"}, "file_usage": {}, "file_index_status": {}, "file_write": {"path": "/b", "content": "x"},
-        "file_edit": {"path": "/a", "old_text": "one", "new_text": "two"}, "file_rename": {"path": "/b", "new_path": "/c"},
-        "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {}, "file_browse": {}, "file_deleted": {},
+        "file_stat": {"path": "/a"}, "file_read": {"path": "/a"}, "file_list": {},
+        "file_search": {"query": "one", "explain": True},
+        "file_grep": {"pattern": "o"}, "file_usage": {}, "file_index_status": {},
+        "file_write": {"path": "/b", "content": "x"},
+        "file_edit": {"path": "/a", "old_text": "one", "new_text": "two"},
+        "file_rename": {"path": "/b", "new_path": "/c"},
+        "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {},
+        "file_browse": {}, "file_deleted": {},
     }  # fmt: skip
     box.index()
     assert samples.keys() == {tool.name for tool in box.pipeline.registry.all()}
@@ -298,7 +303,7 @@ def test_a_directory_is_browsed_page_by_page_without_a_gap(box: Box) -> None:
     assert box.code("file_browse", path="/none") == "NOT_FOUND"
 
 
-def test_what_could_be_restored_is_listed_newest_first(box: Box) -> None:
+def test_restorable_files_are_listed_newest_first(box: Box) -> None:
     for path in ("/one", "/d/two", "/d/three", "/back"):
         box.write(path, path)
         box.call("file_delete", path=path)
@@ -317,7 +322,7 @@ def test_what_could_be_restored_is_listed_newest_first(box: Box) -> None:
 @pytest.mark.parametrize(
     "table", ["mcp_files", "mcp_file_chunks", "mcp_file_index_jobs", "search_partition"]
 )
-def test_no_answer_holds_sql_or_what_a_driver_says(box: Box, table: str) -> None:
+def test_no_answer_contains_sql_or_driver_messages(box: Box, table: str) -> None:
     """Whatever the database refuses, callers read our words; the statement is in the log."""
     box.write("/a", "needle")
     box.index()

@@ -43,7 +43,7 @@ def listed(box: Box, **arguments: Any) -> tuple[list[tuple[str, str]], bool]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_every_listing_is_what_the_paths_say(box: Box, seed: int) -> None:
+def test_every_listing_follows_from_the_paths(box: Box, seed: int) -> None:
     rng = random.Random(seed)
     paths = paths_of(rng, 60)
     for path in paths:
@@ -62,7 +62,7 @@ def test_every_listing_is_what_the_paths_say(box: Box, seed: int) -> None:
                 ), (base, depth, limit)
 
 
-def test_directories_that_a_listing_does_not_reach_cost_it_nothing(box: Box) -> None:
+def test_unreached_directories_cost_a_listing_nothing(box: Box) -> None:
     """No file lies at the root, so looking for one must not visit every directory."""
 
     def seconds() -> float:

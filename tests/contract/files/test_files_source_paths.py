@@ -154,7 +154,7 @@ def test_an_import_replaces_no_other_file_that_has_the_spelled_name(
     assert sources(box) == {"/a_x20b.md": "/a b.md", "/a_x20b_2.md": None}
 
 
-def test_a_second_import_says_what_is_gone_and_deletes_it_on_demand(
+def test_a_second_import_reports_missing_files_and_deletes_them_on_demand(
     box: Box, tmp_path: Path
 ) -> None:
     folder = make(tmp_path / "docs", "keep.md", "gone.md", "sub/[gone].md", "kept.md")
@@ -204,7 +204,7 @@ def test_outputs_declare_the_optional_field_and_keep_the_contracts(box: Box) -> 
         assert "'source_path'" not in str(re.findall(r"'required': \[[^]]*\]", schema))
 
 
-def test_an_examination_reads_every_live_file_of_all_tenants_with_its_original_name(
+def test_stored_texts_cover_every_live_file_of_all_tenants(
     box: Box,
 ) -> None:
     stored = "/a_xE2_x80_xAEb.md"

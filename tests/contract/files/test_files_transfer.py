@@ -124,7 +124,7 @@ def test_parts_are_cut_between_characters() -> None:
         assert all(len(part.encode()) <= max(limit, 4) for part in parts)
 
 
-def test_a_rename_replaces_a_file_only_where_it_is_told_to(box: Box) -> None:
+def test_a_rename_replaces_a_file_only_with_overwrite(box: Box) -> None:
     box.write("/new", "new")
     box.write("/old", "old")
     box.write("/d/x", "inside")

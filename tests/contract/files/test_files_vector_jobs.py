@@ -123,7 +123,7 @@ def test_a_job_carries_a_reference_and_never_a_key(world: World) -> None:
     assert KEY not in str(world.box.rows("SELECT * FROM mcp_file_vector_jobs"))
 
 
-def test_without_a_key_words_are_found_and_the_next_call_with_one_goes_on(world: World) -> None:
+def test_without_a_key_words_are_found_and_the_next_call_with_one_embeds(world: World) -> None:
     world.box.model_key = None
     world.box.write("/a", "green walnut")
     world.box.index()
@@ -137,7 +137,7 @@ def test_without_a_key_words_are_found_and_the_next_call_with_one_goes_on(world:
     assert world.state() == (0, 0, 0)
 
 
-def test_an_envelope_that_is_gone_lets_its_job_wait(world: World) -> None:
+def test_a_missing_envelope_makes_its_job_wait(world: World) -> None:
     world.box.write("/a", "green walnut")
     world.envelopes.flush()
     world.box.index()
@@ -158,7 +158,7 @@ def test_one_call_brings_the_key_to_everything_that_waits(world: World) -> None:
     assert len(world.envelopes) == 0
 
 
-def test_another_tenants_call_brings_nothing(world: World) -> None:
+def test_a_call_of_another_tenant_brings_no_key(world: World) -> None:
     world.box.model_key = None
     world.box.write("/a", "green walnut")
     world.box.index()
@@ -168,7 +168,7 @@ def test_another_tenants_call_brings_nothing(world: World) -> None:
     assert world.listener.keys == []
 
 
-def test_a_store_of_envelopes_that_is_away_costs_vectors_but_no_call(world: World) -> None:
+def test_an_unavailable_envelope_store_delays_vectors_but_fails_no_call(world: World) -> None:
     world.envelopes.away = True
     assert world.box.write("/a", "green walnut")["bytes_written"] == 12
     world.box.index()
@@ -187,7 +187,7 @@ def test_a_store_of_envelopes_that_is_away_costs_vectors_but_no_call(world: Worl
         (RuntimeError("a defect"), (0, 1, 0)),
     ],
 )
-def test_after_the_last_try_the_envelope_goes(
+def test_the_envelope_is_removed_after_the_last_retry(
     failure: ModelError, left: tuple[int, int, int], make_box: MakeBox
 ) -> None:
     world = World(make_box, retry_max=2)
@@ -222,7 +222,7 @@ def test_a_file_that_changes_again_keeps_its_key(world: World) -> None:
     assert world.listener.texts == {"/a#": ["three"]}
 
 
-def test_moved_restored_and_deleted_files_take_their_vectors_along(world: World) -> None:
+def test_vectors_follow_moved_restored_and_deleted_files(world: World) -> None:
     world.box.write("/d/a", "one")
     world.box.write("/d/b", "two")
     world.box.index()
@@ -246,7 +246,7 @@ def test_moved_restored_and_deleted_files_take_their_vectors_along(world: World)
     assert world.state() == (0, 0, 0)
 
 
-def test_a_key_that_comes_while_its_job_is_under_way_is_not_lost(world: World) -> None:
+def test_a_key_that_arrives_during_its_job_is_not_lost(world: World) -> None:
     """The worker finds no key and is about to let the job wait; at that moment the tenant's call
     brings one.
     """
@@ -361,7 +361,7 @@ def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(
     assert "encryption_keks" in finding["fix"]
 
 
-def test_a_malformed_answer_is_tried_again_and_given_up_in_the_end(make_box: MakeBox) -> None:
+def test_malformed_answers_are_retried_and_finally_given_up(make_box: MakeBox) -> None:
     world = World(make_box, retry_max=2)
     world.listener.failure = ModelMalformedError(
         "the embedding model answered without the vectors that were asked for"

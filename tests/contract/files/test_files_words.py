@@ -46,7 +46,8 @@ TEXTS = {
     "/odd.md": "C++ and C# and o'clock and back\\slash, version 1.2.3",
 }
 QUERIES = [
-    "swept wing drag", "propellers pitch", "réduire la trainée", "max attempts", "backoff error", "天気", "c#", "version 1.2.3",
+    "swept wing drag", "propellers pitch", "réduire la trainée", "max attempts", "backoff error",
+    "天気", "c#", "version 1.2.3",
     "o'clock", "speed",
 ]  # fmt: skip
 

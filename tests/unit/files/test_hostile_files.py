@@ -53,7 +53,7 @@ def test_the_deepest_path_is_written_listed_moved_and_deleted(files: Files) -> N
         "```\n" * 20_000,
     ],
 )
-def test_files_made_to_be_awkward_are_indexed_within_bounds(files: Files, text: str) -> None:
+def test_hostile_files_are_indexed_within_bounds(files: Files, text: str) -> None:
     async def use() -> None:
         await files.service.write(USER, "p", "/f", text, mode=WriteMode.TRUNCATE)
         assert await files.indexer.drain()
@@ -68,7 +68,7 @@ def test_files_made_to_be_awkward_are_indexed_within_bounds(files: Files, text: 
 
 
 @pytest.mark.parametrize("limit", [10**30, 2**63, 2**31])
-def test_huge_numbers_are_numbers(files: Files, limit: int) -> None:
+def test_huge_offsets_and_lengths_are_accepted(files: Files, limit: int) -> None:
     async def use() -> None:
         await files.service.write(USER, "p", "/f", "body")
         assert len((await files.service.listing(USER, "p", depth=limit, limit=limit)).entries) == 1

@@ -59,7 +59,7 @@ def test_covering_every_rare_word_beats_repeating_a_common_one() -> None:
     assert [hit.key for hit in hits] == ["covers", "repeats"]
 
 
-def test_an_exact_look_up_is_not_lost_to_a_vague_likeness() -> None:
+def test_an_exact_match_beats_a_vague_similarity() -> None:
     hits = fuse(
         result(("exact", 20.0, ("boundari", "layer", "slipstream"))), {"exact": 0.2, "vague": 0.5}
     )
@@ -92,13 +92,13 @@ def test_calibration_keeps_the_order() -> None:
     assert 0 < ABSTAIN_BELOW < 0.5
 
 
-def test_without_a_semantic_side_the_words_decide_and_nothing_semantic_is_claimed() -> None:
+def test_without_a_semantic_side_words_decide_and_semantic_scores_are_none() -> None:
     hits = fuse(result(("a", 12.0, ("slipstream",)), ("b", 3.0, ("layer",))), None)
     assert [hit.key for hit in hits] == ["a", "b"]
     assert all(hit.semantic is None and "cosine" not in hit.explain for hit in hits)
 
 
-def test_words_speak_for_more_where_nobody_was_asked_for_meaning() -> None:
+def test_words_count_for_more_without_a_semantic_side() -> None:
     words = result(("a", 12.0, ("boundari", "layer", "slipstream")))
     alone, contradicted = fuse(words, None)[0], fuse(words, {"a": 0.0})[0]
     assert alone.score > 2 * contradicted.score > 0
@@ -114,7 +114,7 @@ def test_components_and_explanation_stay_visible() -> None:
     assert calibrated(total) == pytest.approx(hit.score, abs=1e-3)
 
 
-def test_what_the_leaders_resemble_moves_up_and_the_best_cosine_stays() -> None:
+def test_documents_like_the_leaders_move_up_and_the_best_cosine_stays() -> None:
     words, cosines = (
         result(("lead", 18.0, ("boundari", "slipstream"))),
         {"lead": 0.6, "kin": 0.45, "stranger": 0.46},
@@ -155,7 +155,7 @@ def test_fixed_weights_stretch_each_list_and_take_the_weighted_mean() -> None:
     assert scores == {"b": 0.65, "a": 0.35, "c": 0.0}
 
 
-def test_equal_scores_fall_by_key() -> None:
+def test_equal_scores_are_ordered_by_key() -> None:
     hits = fuse(result(("b", 5.0, ("layer",)), ("a", 5.0, ("layer",))), {})
     assert [hit.key for hit in hits] == ["a", "b"]
 

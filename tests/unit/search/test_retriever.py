@@ -101,7 +101,7 @@ def test_words_and_meaning_rank_together_and_both_components_show(stores: Stores
     assert {"cosine", "bm25", "coverage", "matched", "missing", "fusion"} <= set(best.explain)
 
 
-def test_what_only_meaning_finds_is_still_scored_by_its_words(stores: Stores) -> None:
+def test_documents_found_by_meaning_alone_get_lexical_scores(stores: Stores) -> None:
     retriever = HybridRetriever(
         stores.postings, stores.semantics, HybridPolicy(lexical_candidates=1, semantic_candidates=5)
     )
@@ -120,7 +120,7 @@ def test_the_prefix_and_the_tenant_bound_both_sides(stores: Stores) -> None:
     assert {hit.key for hit in ask(retriever, "timeout", ELSEWHERE).hits} == {"/secret.md#1"}
 
 
-def test_the_limit_is_kept(stores: Stores) -> None:
+def test_the_limit_is_respected(stores: Stores) -> None:
     assert (
         len(ask(HybridRetriever(stores.postings, stores.semantics), "timeout", limit=2).hits) == 2
     )
@@ -155,7 +155,7 @@ class HalfReader(WordEmbedder):
         return self.read
 
 
-def test_a_query_in_a_script_that_the_model_does_not_read_is_answered_by_words_and_the_result_says_so(
+def test_a_query_in_an_unknown_script_is_answered_by_words_with_a_note(
     stores: Stores,
 ) -> None:
     stores.semantics.embedder = HalfReader()
@@ -181,7 +181,7 @@ def test_meaning_counts_as_far_as_the_model_reads_the_query(stores: Stores) -> N
     assert "legibility" not in whole.explain
 
 
-def test_weights_that_somebody_set_hold_whatever_the_model_reads(stores: Stores) -> None:
+def test_configured_weights_ignore_the_legibility_of_the_query(stores: Stores) -> None:
     stores.semantics.embedder = HalfReader()
     found = ask(
         HybridRetriever(stores.postings, stores.semantics, HybridPolicy(fixed=Weights(1.0, 0.0))),
@@ -264,7 +264,9 @@ def test_a_failure_to_score_what_meaning_found_does_not_fail_the_search(stores: 
     assert {hit.key for hit in found.hits} == {hit.key for hit in whole.hits}
 
 
-def test_a_question_nothing_answers_scores_below_the_threshold_and_says_so(stores: Stores) -> None:
+def test_a_question_without_an_answer_scores_below_the_threshold_and_is_reported(
+    stores: Stores,
+) -> None:
     many = {f"/n{n}.md#1": f"note{n} about subject{n} and matter{n}" for n in range(300)}
     stores.fill(HERE, many)
     found = ask(
@@ -297,7 +299,7 @@ def test_weights_of_the_settings_are_fixed_and_missing_ones_complete_to_one() ->
     )
 
 
-def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
+def test_the_reason_for_missing_semantic_search_is_reported(tmp_path: Path) -> None:
     absent = open_semantic_search(tmp_path)
     assert absent.listener is None
     assert "commonplace models install" in absent.absent

@@ -65,7 +65,7 @@ def test_the_array_formula_is_the_products_formula() -> None:
         assert [hit.score for hit in hits] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_document_stands_where_its_best_chunk_stands() -> None:
+def test_a_document_ranks_as_its_best_chunk() -> None:
     long = (
         " ".join(f"filler{n} talk" for n in range(400))
         + " the zanzibar clause "

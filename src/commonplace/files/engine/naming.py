@@ -105,7 +105,7 @@ class _Chooser:
     def choose(self, folder: _Folder, stored: str, source: str) -> Iterator[tuple[str, FilePath]]:
         names = {*folder.files, *folder.folders}
         used = {name for name in names if spell_segment(name) == name}
-        for name in sorted(names, key=lambda each: (each not in used, each)):
+        for name in sorted(names, key=lambda name: (name not in used, name)):
             original, is_file = f"{source}/{name}", name in folder.files
             chosen = (
                 name

@@ -84,7 +84,7 @@ class SqlFileStore:
         if inline is None:
             return await self._units.look(read)
         file = await self._units.look(
-            lambda connection: self._rows(connection, tenant, project).one("file", path=path)
+            lambda connection: self._rows(connection, tenant, project).first("file", path=path)
         )
         if file is None:
             return None
@@ -236,7 +236,7 @@ class SqlFileStore:
     ) -> bool:
         def note(connection: SqlConnection) -> bool:
             rows = self._rows(connection, tenant, project)
-            found = rows.one("file", path=path)
+            found = rows.first("file", path=path)
             if found is not None:
                 rows.note_source(int(found[0]), provenance)
             return found is not None
@@ -334,7 +334,7 @@ def _slice(rows: ProjectRows, path: FilePath, offset: int, length: int | None) -
         "start": min(offset, WHOLE) + 1,
         "length": WHOLE if length is None else min(length, WHOLE),
     }
-    row = rows.one("file_slice", path=path, **span)
+    row = rows.first("file_slice", path=path, **span)
     if row is None:
         return None
     entry = FileEntry(path, FileType.FILE, int(row[0]), row[1], row[2], row[3])

@@ -1,6 +1,4 @@
-"""The index of files over named SQL: chunks beside their postings, the job outbox, and the times
-chunks were served.
-"""
+"""The index of files over named SQL: chunks, their words, the job outbox, served times."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def store_file(
     digest = hashlib.sha256(new).hexdigest()
     values = {"size": len(new), "hash": digest, "now": now, "content": new}
     if found is None:
-        row = rows.one("file_insert", path=path, **values)
+        row = rows.first("file_insert", path=path, **values)
         assert row is not None
         file_id = int(row[0])
         rows.place(path, file_id, None, now)
@@ -65,7 +65,7 @@ def store_file(
 
 def delete_path(rows: ProjectRows, path: FilePath, recursive: bool, now: int) -> int:
     """Soft-delete a file, or everything below a directory; return how many files."""
-    if rows.one("file", path=path) is None:
+    if rows.first("file", path=path) is None:
         return rows.delete_below(path, recursive, now)
     delete_file(rows, path, now)
     return 1
@@ -73,7 +73,7 @@ def delete_path(rows: ProjectRows, path: FilePath, recursive: bool, now: int) ->
 
 def delete_file(rows: ProjectRows, path: FilePath, now: int) -> None:
     """Soft-delete the live file at a path."""
-    found = rows.one("file", path=path)
+    found = rows.first("file", path=path)
     assert found is not None
     rows.connection.execute(
         rows.queries["file_delete"], {"id": found[0], "tenant": rows.tenant, "now": now}
@@ -92,7 +92,7 @@ def rename_path(
     now: int,
 ) -> int:
     """Move a file or a directory; return how many files."""
-    found = rows.one("file", path=path)
+    found = rows.first("file", path=path)
     moving = [(found[0], path, found[1], found[3], found[5])] if found else rows.below(path)
     if not moving:
         raise nothing_at(path)
@@ -180,7 +180,7 @@ def restore_path(
             details={"path": path},
         )
     rows.account(len(restored), size)
-    used = rows.one("project_bytes")
+    used = rows.first("project_bytes")
     if used is not None and used[0] > max_project_bytes:
         raise CommonplaceError(
             QUOTA_EXCEEDED,

@@ -155,14 +155,14 @@ def _ranked(
     holders = connection.execute(
         _QUERIES["words_holders"], {"terms": _json(list(bound.values()))}
     ).fetchall()
-    told = [
+    terms_by_idf = [
         QueryTerm(asked[number - 1], int(count), idf(documents, int(count)))
         for number, count in holders
     ]
-    told = sorted(told, key=informative_first)[:MAX_QUERY_TERMS]
+    terms_by_idf = sorted(terms_by_idf, key=informative_first)[:MAX_QUERY_TERMS]
     values = {
         **place,
-        "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in told]),
+        "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in terms_by_idf]),
         "weights": _labelled(weights),
         "ids": ids if ids is None else list(ids),
         "prefix": prefix,
@@ -171,11 +171,15 @@ def _ranked(
     }
     matches = []
     for key, score, numbers in connection.execute(_QUERIES["words_rank"], values):
-        matched = tuple(told[number - 1].term for number in sorted(numbers))
+        matched = tuple(terms_by_idf[number - 1].term for number in sorted(numbers))
         matches.append(LexicalMatch(str(key), round(float(score), SCORE_DIGITS), matched))
     matches.sort(key=lambda match: (-match.score, match.key))
     return LexicalResult(
-        tuple(matches[:limit]), tuple(told), documents, sum(term.idf for term in told), MEASURE
+        tuple(matches[:limit]),
+        tuple(terms_by_idf),
+        documents,
+        sum(term.idf for term in terms_by_idf),
+        MEASURE,
     )
 
 
@@ -265,6 +269,6 @@ def _postings_step(
         documents.setdefault(Partition(tenant, COLLECTION, project), []).append(
             IndexDocument(key_of(path, chunk_id), fields)
         )
-    for partition in sorted(documents, key=lambda each: (each.tenant, each.scope)):
+    for partition in sorted(documents, key=lambda partition: (partition.tenant, partition.scope)):
         postings.put(connection, partition, documents[partition], keep_terms=False)
     return [int(row[0]) for row in rows]

@@ -1,12 +1,9 @@
-"""The rows of one tenant's project inside one unit of work: what is at a path, the marks of
-directories, counters, queued jobs.
-"""
+"""The rows of one project inside one unit of work: files, directories, counters, jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from commonplace.files.errors import NOT_EMPTY, nothing_at
 from commonplace.files.model import (
@@ -23,13 +20,14 @@ from commonplace.files.model import (
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.relational import Row, SqlConnection, SqlRows
 
-LEAST = "\1"  # a name followed by this comes right behind it: no path holds a smaller character
+LEAST = "\1"  # sorts before every character of a path
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectRows:
-    """Statements that are asked before any of their answers is read travel to PostgreSQL
-    together.
+    """Statements of one project.
+
+    PostgreSQL gets statements in one round trip if they are asked before any answer is read.
     """
 
     connection: SqlConnection
@@ -37,12 +35,12 @@ class ProjectRows:
     tenant: str
     project: Project
 
-    def ask(self, name: str, **parameters: Any) -> SqlRows:
+    def ask(self, name: str, **parameters: object) -> SqlRows:
         return self.connection.execute(
             self.queries[name], {"tenant": self.tenant, "project": self.project, **parameters}
         )
 
-    def one(self, name: str, **parameters: Any) -> Row | None:
+    def first(self, name: str, **parameters: object) -> Row | None:
         return self.ask(name, **parameters).fetchone()
 
     def entry(self, path: FilePath) -> FileEntry | None:
@@ -57,7 +55,7 @@ class ProjectRows:
         return FileEntry(path, FileType.DIRECTORY, 0, None, above[0] if above else None)
 
     def is_file(self, path: FilePath) -> bool:
-        return self.one("file", path=path) is not None
+        return self.first("file", path=path) is not None
 
     def file_above(self, path: FilePath) -> FilePath | None:
         asked = [
@@ -68,16 +66,15 @@ class ProjectRows:
         return next((directory for directory, rows in asked if rows.fetchone() is not None), None)
 
     def situation(self, path: FilePath) -> tuple[Row | None, FileSituation]:
-        """The live file's row (id, size, created, updated, hash, content, source path), and what
-        a mutation must know.
+        """Return the live file's row, and what a mutation must know.
+
+        The row has id, size, created, updated, hash, content and source path.
         """
         current, used = self.ask("file_current", path=path), self.ask("project_bytes")
         found = current.fetchone()
         size = used.fetchone()
         project_bytes = int(size[0]) if size else 0
-        if (
-            found is not None
-        ):  # it has no file above and no descendants: those rules were kept when it was made
+        if found is not None:  # a live file has no file above it and no descendants
             entry = FileEntry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
             return found, FileSituation(entry, found[5], None, False, project_bytes)
         below = self.ask("directory", path=path)
@@ -85,15 +82,13 @@ class ProjectRows:
         return None, FileSituation(None, b"", above, below.fetchone() is not None, project_bytes)
 
     def below(self, path: FilePath) -> list[Row]:
-        """(id, path, size, updated, source path) of the live files below a directory."""
+        """Return (id, path, size, updated, source path) of the live files below a directory."""
         return self.ask("below", start=path + "/", upper=path + "0").fetchall()
 
     def delete_below(self, path: FilePath, recursive: bool, now: int) -> int:
-        """A directory in a few statements, however many files it has: nobody waits long for the
-        lock.
-        """
+        """Soft-delete a directory in a few statements, so that the lock is held briefly."""
         span = {"start": path + "/", "upper": path + "0"}
-        files, size = self.one("below_count", **span) or (0, 0)
+        files, size = self.first("below_count", **span) or (0, 0)
         if not files:
             raise nothing_at(path)
         if not recursive:
@@ -112,8 +107,9 @@ class ProjectRows:
         return int(files)
 
     def place(self, path: FilePath, identity: int, old: int | None, new: int | None) -> None:
-        """Move a file's marks in the directories above it from one update time to another; None
-        = it has none.
+        """Change the update time of a file in the directories above it.
+
+        `old` None: the file is new there; `new` None: it leaves.
         """
         for directory in ancestors(path):
             if old is not None:
@@ -122,7 +118,7 @@ class ProjectRows:
                 self.ask("ancestor_add", directory=directory, id=identity, updated_at=new)
 
     def note_source(self, identity: int, provenance: Provenance) -> None:
-        """Replace what is known of where a file came from."""
+        """Replace the provenance of a file."""
         if provenance == Provenance():
             self.ask("source_clear", id=identity)
         else:
@@ -140,9 +136,9 @@ class ProjectRows:
         self.ask("job_enqueue", path=path, operation=operation, file_updated_at=now, now=now)
 
     def usage(self) -> ProjectUsage:
-        live, gone = self.ask("project_usage"), self.ask("deleted_usage")
+        live, deleted = self.ask("project_usage"), self.ask("deleted_usage")
         files, size = live.fetchone() or (0, 0)
-        deleted_files, deleted_bytes = gone.fetchone() or (0, 0)
+        deleted_files, deleted_bytes = deleted.fetchone() or (0, 0)
         return ProjectUsage(self.project, files, size, deleted_files, deleted_bytes)
 
     def walk(
@@ -154,10 +150,9 @@ class ProjectRows:
         at_once: int,
         before: str | None = None,
     ) -> Iterator[Row]:
-        """Rows at most `depth` levels below a directory, by path.
+        """Yield rows at most `depth` levels below a directory, by path.
 
-        Where a statement meets a deeper one (its last column says so), that whole subtree is jumped
-        over with one seek.
+        When a statement meets a deeper row (its last column says so), one seek skips its subtree.
         """
         start, upper = span_below(path, after, before)
         levels = path.count("/") + depth
@@ -166,9 +161,7 @@ class ProjectRows:
             for row in self.ask(name, start=start, upper=upper, levels=levels, limit=at_once):
                 count += 1
                 if row[-1]:
-                    start = (
-                        _above(row[0], levels) + "0"
-                    )  # the first name after everything below that directory
+                    start = _above(row[0], levels) + "0"  # "0" sorts right after "/"
                     count = at_once
                     break
                 yield row
@@ -178,14 +171,12 @@ class ProjectRows:
 
 
 def span_below(path: FilePath, after: str, before: str | None) -> tuple[str, str]:
-    """The names below a directory and behind one of them: from the first, up to but not
-    including the second.
-    """
+    """Return the bounds of the names below a directory and after one of them, end exclusive."""
     return max(path + "/", after + LEAST), path + "0" if before is None else before
 
 
 def _above(path: str, levels: int) -> str:
-    """The first `levels` segments of a path."""
+    """Return the first `levels` segments of a path."""
     at = 0
     for _ in range(levels):
         at = path.index("/", at + 1)

@@ -1,6 +1,6 @@
-"""What persistence must do for files.
+"""The Protocols of persistence for files.
 
-The tenant comes first in every call; nothing is ever found across tenants.
+The tenant comes first in every call; no call finds anything of another tenant.
 """
 
 from __future__ import annotations
@@ -33,15 +33,10 @@ from commonplace.search.model import Passage
 from commonplace.storage.outbox import LargeJobs
 
 Decide = Callable[[FileSituation], bytes]
-"""The rules of a mutation: the new content, or an exception that leaves everything as it was.
-
-Pure; may run in any thread.
-"""
+"""The rules of a mutation: return the new content, or raise to change nothing. Pure."""
 
 
-VECTOR_LEASE_SECONDS = (
-    15.0  # renewed while a model works; a worker that was killed is noticed after this time
-)
+VECTOR_LEASE_SECONDS = 15.0  # renewed while a model works; a killed worker is noticed after it
 
 
 class FileStore(Protocol):
@@ -51,20 +46,21 @@ class FileStore(Protocol):
     """
 
     async def entry(self, tenant: str, project: Project, path: FilePath) -> FileEntry | None:
-        """The file or directory at a path. The root always is one."""
+        """Return the file or directory at a path. The root always exists."""
         ...
 
     async def slice(
         self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None
     ) -> Slice | None:
-        """Bytes of a live file; None where there is no file."""
+        """Return bytes of a live file; None if there is no file."""
         ...
 
     async def children(
         self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = ""
     ) -> list[FileEntry]:
-        """Up to `limit` entries at most `depth` levels below a directory, by path; with `after`,
-        those whose path is greater.
+        """Return up to `limit` entries at most `depth` levels below a directory, by path.
+
+        With `after`, only those whose path is greater.
         """
         ...
 
@@ -76,28 +72,26 @@ class FileStore(Protocol):
         decide: Decide,
         provenance: Provenance | None = None,
     ) -> FileEntry:
-        """Under the project's lock: look, decide, store.
+        """Read, decide and store under the project's lock; return the new entry.
 
-        Returns the file as it now is. Without `provenance` the old one stays.
+        Without `provenance` the stored one stays.
         """
         ...
 
     async def note_source(
         self, tenant: str, project: Project, path: FilePath, provenance: Provenance
     ) -> bool:
-        """Replace where a live file came from, nothing else; False where there is no such file."""
+        """Replace the provenance of a live file; False if there is no such file."""
         ...
 
     async def inventory(
         self, tenant: str, project: Project, prefix: str, after: str, limit: int
     ) -> list[StoredFile]:
-        """Live files whose path has the prefix and is greater than `after`, in order, without
-        their content.
-        """
+        """Return live files with the prefix and a path greater than `after`, without content."""
         ...
 
     async def delete(self, tenant: str, project: Project, path: FilePath, recursive: bool) -> int:
-        """Soft-delete a file, or everything below a directory; the number of files.
+        """Soft-delete a file, or everything below a directory; return how many files.
 
         NOT_FOUND, NOT_EMPTY.
         """
@@ -113,11 +107,11 @@ class FileStore(Protocol):
         overwrite: bool = False,
         if_match: str | None = None,
     ) -> int:
-        """Move a file or a directory; the number of files moved.
+        """Move a file or a directory; return how many files.
 
         NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, INVALID_PATH.
 
-        With `overwrite` a file may replace a file, which is deleted softly. `if_match` is about the
+        With `overwrite` a file may replace a file, which is soft-deleted. `if_match` is about the
         file at the target: CONTENT_CHANGED.
         """
         ...
@@ -130,8 +124,7 @@ class FileStore(Protocol):
         deleted_after: int,
         max_project_bytes: int,
     ) -> list[FilePath]:
-        """Bring back the newest deleted version of a file, or of every file below a directory
-        that is not live.
+        """Restore the newest deleted version of a file, or of every dead file below a directory.
 
         QUOTA_EXCEEDED.
         """
@@ -140,15 +133,13 @@ class FileStore(Protocol):
     async def deleted(
         self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int
     ) -> list[Deleted]:
-        """What restore could bring back, newest first; one for each path that is not live."""
+        """Return what restore could bring back, newest first; one per path that is not live."""
         ...
 
     async def after(
         self, tenant: str, project: Project, prefix: str, path: str, limit: int, max_bytes: int
     ) -> list[Slice]:
-        """Whole files whose path has the prefix and is greater than `path`, in order: a page of
-        a walk, bounded in files and bytes.
-        """
+        """Return a page of whole files with the prefix and a path greater than `path`."""
         ...
 
     async def projects(self, tenant: str) -> list[ProjectUsage]: ...
@@ -156,32 +147,30 @@ class FileStore(Protocol):
     async def usage(self, tenant: str, project: Project) -> ProjectUsage: ...
 
     async def move_tenant(self, old: str, new: str) -> int:
-        """Give all files of a tenant to another that has none, index included; how many.
+        """Give all files of a tenant, and their index, to one that has none; return how many.
 
         ALREADY_EXISTS.
         """
         ...
 
     async def contents(self, after: int, limit: int) -> list[FileContent]:
-        """Live files with a larger id, of all tenants: for the operator's examinations only."""
+        """Return live files of all tenants with a larger id, for checks by the operator only."""
         ...
 
     async def purge(self, deleted_before: int, limit: int) -> int:
-        """Remove rows that were soft-deleted before this time, of all tenants; how many."""
+        """Remove rows of all tenants that were soft-deleted before a time; return how many."""
         ...
 
 
 class ChunkStore(Protocol):
-    """Indexed chunks as search results see them."""
+    """Indexed chunks as search results need them."""
 
     async def chunks(self, tenant: str, project: Project, keys: Sequence[str]) -> list[StoredChunk]:
-        """The chunks behind retriever keys, in the same order, without those that are gone or
-        whose file is not live.
-        """
+        """Return the chunks of retriever keys, in order, without those of deleted files."""
         ...
 
     def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
-        """Note that these chunks were returned to a user; written soon, not at once."""
+        """Note that these chunks were returned to a user; written later by `flush_served`."""
         ...
 
     async def state(self, tenant: str, project: Project | None) -> IndexState: ...
@@ -191,48 +180,44 @@ class ChunkStore(Protocol):
         ...
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
-        """Queue an index job for every live file (and, to rebuild, forget what was indexed); how
-        many.
+        """Queue an index job for every live file; return how many.
+
+        With `rebuild`, delete the index first.
         """
         ...
 
 
 class JobStore(Protocol):
-    """The outbox of index jobs, and what a worker does to the index. Each step is idempotent."""
+    """The outbox of index jobs, and the steps of an index worker. Each step is idempotent."""
 
     async def due(self) -> bool:
-        """Whether a job waits now. Cheap: asked several times a second."""
+        """Return whether a job is due. Cheap: called several times a second."""
         ...
 
     async def reclaim(self, owner: str) -> None:
-        """Free what others had claimed.
+        """Free the jobs that others claimed.
 
-        Called by a new leader, where being the leader means that nobody else works.
+        Called by a new leader, if being the leader means that nobody else works.
         """
         ...
 
     async def release(self, owner: str) -> None:
-        """Give back what this owner claimed and does not finish."""
+        """Give back what this owner claimed and will not finish."""
         ...
 
     async def claim(self, owner: str, limit: int, large: LargeJobs | None = None) -> list[Job]:
-        """Take due jobs: tenants and their projects in turn, the oldest of a project first.
+        """Claim due jobs: tenants and their projects in turn, the oldest of a project first.
 
-        `large` bounds those of large files.
+        `large` limits the jobs of large files.
         """
         ...
 
     async def renew(self, owner: str) -> None:
-        """Keep what this owner claimed for another lease.
-
-        Said again and again by a worker that is still at it.
-        """
+        """Extend the leases of this owner."""
         ...
 
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
-        """The files of the first few jobs (at least one, and not many more than `max_bytes`),
-        each with what is indexed of it.
-        """
+        """Return the files of the first jobs, at least one, up to about `max_bytes`."""
         ...
 
     async def apply(
@@ -244,20 +229,19 @@ class JobStore(Protocol):
         *,
         complete: bool,
     ) -> bool:
-        """Do one step of a change in a transaction; `terms` are those of the added chunks,
-        `complete` ends the job.
+        """Apply one step of a change in a transaction; `complete` ends the job.
 
-        False, and nothing done, if the file is no longer the one with this hash (None: no file) or
-        the job is no longer this worker's.
+        `terms` are those of the added chunks. Do nothing and return False if the content hash of
+        the file is another one (None: no file), or the job is no longer leased by this worker.
         """
         ...
 
     async def fail(self, job: Job, error: str) -> bool:
-        """Retry later with backoff, or bury; True when buried."""
+        """Retry later with backoff, or give up; return whether the job was given up."""
         ...
 
     async def tidy(self) -> bool:
-        """A short piece of work that makes searches cheaper; False when there is none now.
+        """Do a short piece of work that makes searches cheaper; False when there is none.
 
         For a leader without other work.
         """
@@ -269,8 +253,10 @@ class JobStore(Protocol):
 
 
 class PassageSource(Protocol):
+    """The chunks of a file as passages to embed."""
+
     async def passages(self, job: VectorJob) -> list[Passage]:
-        """The indexed chunks of a file; none where it is gone."""
+        """Return the indexed chunks of a file; none if it is deleted."""
         ...
 
 
@@ -283,50 +269,50 @@ class VectorJobStore(Protocol):
     async def wanting(
         self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = ""
     ) -> list[tuple[Project, FilePath]]:
-        """Files of a tenant whose vectors lack a key; with `at`, also files at or below it whose
-        words are still queued.
+        """Return files of a tenant whose vectors lack a key.
 
-        Left out are those that just refused this very `key` (its fingerprint).
+        With `at`, also files at or below it whose words are still queued. Files whose model just
+        refused this `key` (a fingerprint) are left out.
         """
         ...
 
     async def attach(
         self, tenant: str, references: Sequence[tuple[Project, FilePath, str]]
     ) -> None:
-        """Give jobs the reference of their sealed key; those that waited for one are due."""
+        """Give jobs the reference of their sealed key; those that waited for one become due."""
         ...
 
     async def due(self) -> bool: ...
 
     async def claim(self, owner: str, limit: int) -> list[VectorJob]:
-        """Take due jobs: tenants and their projects in turn, the oldest of a project first."""
+        """Claim due jobs: tenants and their projects in turn, the oldest of a project first."""
         ...
 
     async def renew(self, owner: str) -> None:
-        """Keep what this owner has claimed."""
+        """Extend the leases of this owner."""
         ...
 
     async def release(self, owner: str) -> None:
-        """Give back what this owner claimed and does not finish."""
+        """Give back what this owner claimed and will not finish."""
         ...
 
     async def reclaim(self, owner: str) -> None:
-        """Free what others had claimed, where being the leader means that nobody else works."""
+        """Free the jobs that others claimed, if being the leader means that nobody else works."""
         ...
 
     async def complete(self, job: VectorJob) -> bool:
-        """Done; False where the file changed meanwhile and stays queued.
+        """Remove a finished job; False if the file changed meanwhile and stays queued.
 
-        The same for `wait` and `bury`.
+        The same holds for `wait` and `bury`.
         """
         ...
 
     async def wait(
         self, job: VectorJob, error: str, delay_seconds: float, refused_key: str | None = None
     ) -> bool:
-        """Until the tenant brings a key, the refused one not before the delay.
+        """Wait for a key of the tenant; a refused key is not tried before the delay.
 
-        Due again at once where one came meanwhile.
+        Due again at once if a key came meanwhile.
         """
         ...
 

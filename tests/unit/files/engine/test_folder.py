@@ -31,7 +31,8 @@ def test_gitignore_is_honoured_at_every_level(tmp_path: Path) -> None:
         tmp_path,
         {
             ".gitignore": "*.log\nbuild/\n!keep.log\n/top.txt\n",
-            "a.txt": "", "b.log": "", "keep.log": "", "build/x": "", "top.txt": "", "sub/top.txt": "", ".git/config": "",
+            "a.txt": "", "b.log": "", "keep.log": "", "build/x": "", "top.txt": "",
+            "sub/top.txt": "", ".git/config": "",
             "sub/.gitignore": "!b.log\nsecret*\n", "sub/b.log": "", "sub/secret.txt": "",
         },
     )  # fmt: skip
@@ -70,7 +71,7 @@ def test_each_illegal_byte_is_spelled_and_legal_names_are_unchanged() -> None:
     ("data", "text"),
     [(b"plain", "plain"), (b"", ""), ("é".encode(), "é"), (b"a\0b", None), (b"\xff\xfe", None)],
 )
-def test_binary_is_told_from_text(data: bytes, text: str | None) -> None:
+def test_binary_files_are_recognised(data: bytes, text: str | None) -> None:
     assert text_of(data) == text
 
 
@@ -88,7 +89,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return command
 
 
-def test_a_folder_goes_in_and_comes_out_the_same(run: Any, tmp_path: Path) -> None:
+def test_a_folder_is_imported_and_exported_unchanged(run: Any, tmp_path: Path) -> None:
     source = tmp_path / "source"
     make(
         source,
@@ -132,7 +133,7 @@ def test_single_files_from_the_command_line(run: Any, tmp_path: Path) -> None:
     assert "Use /x" in run("put", "x", "note.txt", expect=2)
 
 
-def test_names_outside_the_alphabet_go_in_and_come_out_the_same(run: Any, tmp_path: Path) -> None:
+def test_illegal_names_survive_import_and_export(run: Any, tmp_path: Path) -> None:
     names = {"[id]/page.tsx": "a", "_x5Bid_x5D/page.tsx": "b", "Ω ½.md": "c", "plain.md": "d"}
     make(tmp_path / "in", dict(names))
     (tmp_path / "in" / "link").symlink_to("plain.md")
@@ -151,7 +152,7 @@ def test_names_outside_the_alphabet_go_in_and_come_out_the_same(run: Any, tmp_pa
     assert written == names
 
 
-def test_a_second_import_offers_to_delete_what_is_gone(run: Any, tmp_path: Path) -> None:
+def test_a_second_import_offers_to_delete_missing_files(run: Any, tmp_path: Path) -> None:
     make(tmp_path / "in", {"a.md": "a", "b.md": "b"})
     run("import", "in")
     (tmp_path / "in" / "b.md").unlink()

@@ -24,12 +24,12 @@ def lines(
 @pytest.mark.parametrize(
     "pattern", [r"\s+$", r"^\s+x", r"[^a]class", r"return\s*x", r"x\n", r"(?s)x.*os"]
 )
-def test_no_match_reaches_beyond_its_line(pattern: str) -> None:
+def test_no_match_crosses_a_line_break(pattern: str) -> None:
     assert lines(pattern, SOURCE) == []
     assert lines(pattern, SOURCE.replace(b"\n", b"\r\n")) == []
 
 
-def test_a_text_of_two_lines_is_in_no_line() -> None:
+def test_a_literal_with_a_line_break_matches_nothing() -> None:
     assert lines("foo\nbar", b"foo\nbar\n", literal=True) == []
 
 
@@ -47,7 +47,7 @@ def test_lines_end_before_their_break(end: bytes) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a|[a-z \\n])*h", "a[^z]*", "(a|ab|abc|[a-z \\n])*h"])
-def test_hungry_patterns_read_a_large_file_once(pattern: str) -> None:
+def test_expensive_patterns_read_a_large_file_once(pattern: str) -> None:
     content = (b"abcdefgh " * 10 + b"\n") * 20_000
     begun = time.thread_time()
     assert len(lines(pattern, content)) == 20_000

@@ -24,18 +24,21 @@ STORES = {"search": "search/lexical", "files": "files/store"}
 COMPONENTS = tuple(STORES)
 SAMPLES = {
     1: """
-    INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+    INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at,
+    updated_at, content)
     VALUES (1, :tenant, 'p', '/old.md', 10, :hash, 1, 2, CAST('old walrus' AS BLOB));
     INSERT INTO mcp_file_ancestors VALUES (:tenant, 'p', '', 2, 1);
     INSERT INTO mcp_file_projects VALUES (:tenant, 'p', 1, 10);
-    INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, available_at, created_at, updated_at)
+    INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, available_at,
+    created_at, updated_at)
     VALUES (:tenant, 'p', '/old.md', 'UPSERT', 0, 0, 0);
     """,
 }
 SAMPLES[2] = (
     SAMPLES[1]
     + """
-    INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
+    INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, available_at,
+    created_at, updated_at)
     VALUES (:tenant, 'p', '/old.md', 'waiting_credential', 0, 0, 0);
     """
 )
@@ -43,7 +46,8 @@ SAMPLES[3] = SAMPLES[2] + "INSERT INTO mcp_file_sources VALUES (1, NULL, 'folder
 SAMPLES[4] = (
     SAMPLES[3]
     + """
-    INSERT INTO mcp_file_local_vector_jobs (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
+    INSERT INTO mcp_file_local_vector_jobs (apikey_hash, project, file_path, status, available_at,
+    created_at, updated_at)
     VALUES (:tenant, 'p', '/old.md', 'pending', 0, 0, 0);
     """
 )

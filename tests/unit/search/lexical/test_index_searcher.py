@@ -113,7 +113,9 @@ def test_removed_and_replaced_documents_leave_no_trace_in_scores(
     ]
 
 
-def test_another_tenants_text_moves_no_score(database: Database, postings: SqlitePostings) -> None:
+def test_text_of_another_tenant_changes_no_score(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {"one": "alpha beta", "two": "beta gamma"})
     before = search(postings, "alpha beta")
     put(database, postings, {f"n{n}": "alpha alpha alpha delta" for n in range(50)}, THERE)
@@ -123,7 +125,7 @@ def test_another_tenants_text_moves_no_score(database: Database, postings: Sqlit
     assert {match.key for match in search(postings, "gamma", THERE).matches} == set()
 
 
-def test_ties_fall_by_key_whatever_the_order_of_arrival(
+def test_ties_are_ordered_by_key_whatever_the_insertion_order(
     database: Database, postings: SqlitePostings
 ) -> None:
     for key in ("c", "a", "d", "b"):
@@ -132,7 +134,7 @@ def test_ties_fall_by_key_whatever_the_order_of_arrival(
 
 
 @pytest.mark.parametrize("count", [100, 2500])
-def test_a_hundred_equal_documents_fall_by_key_in_any_order_of_arrival(
+def test_a_hundred_equal_documents_are_ordered_by_key(
     database: Database, postings: SqlitePostings, count: int
 ) -> None:
     """Through SQL and, where many more documents match less well, through lists in memory."""
@@ -160,7 +162,7 @@ def test_a_prefix_is_a_string_prefix_and_metacharacters_are_ordinary(
         assert [match.key for match in search(postings, "word", prefix=prefix).matches] == expected
 
 
-def test_a_prefix_above_many_documents_gives_the_same_answer(
+def test_a_prefix_of_many_documents_gives_the_same_result(
     database: Database, postings: SqlitePostings
 ) -> None:
     put(
@@ -240,9 +242,7 @@ def test_any_query_text_is_legal(database: Database, postings: SqlitePostings, q
     assert retrieval.hits == ()
 
 
-def test_a_megabyte_of_query_is_bounded_and_said(
-    database: Database, postings: SqlitePostings
-) -> None:
+def test_a_megabyte_of_query_is_cut_and_noted(database: Database, postings: SqlitePostings) -> None:
     put(database, postings, {"one": "alpha beta"})
     query = "alpha " + " ".join(f"word{n}" for n in range(100_000))
     retrieval = asyncio.run(LexicalRetriever(postings).retrieve(HERE, query, limit=5, weights=BODY))
@@ -270,9 +270,7 @@ def test_the_upper_bound_is_above_every_string_with_the_prefix(prefix: str) -> N
         assert prefix <= prefix + tail < upper_bound(prefix)
 
 
-def test_lists_in_memory_give_what_the_tables_give(
-    database: Database, postings: SqlitePostings
-) -> None:
+def test_cached_lists_rank_as_the_tables_do(database: Database, postings: SqlitePostings) -> None:
     """Large answers come from arrays that follow additions and removals; the ranking statement
     is the oracle.
     """
@@ -314,7 +312,7 @@ def pack(postings: SqlitePostings) -> int:
     return asyncio.run(steps())
 
 
-def test_packed_lists_give_what_the_tables_give(database: Database) -> None:
+def test_packed_lists_rank_as_the_tables_do(database: Database) -> None:
     """Every search opens the store anew, so that it reads the lists from disk; the ranking
     statement is the oracle.
     """
@@ -348,7 +346,7 @@ def test_packed_lists_give_what_the_tables_give(database: Database) -> None:
         put(database, without, {best[0]: text()})
 
 
-def test_lists_are_packed_anew_only_when_enough_has_changed(database: Database) -> None:
+def test_lists_are_repacked_only_when_enough_has_changed(database: Database) -> None:
     put(database, SqlitePostings(database), {f"/d{n:05}": "alpha beta" for n in range(4200)})
     assert pack(SqlitePostings(database)) > 0
     assert pack(SqlitePostings(database)) == 0
@@ -364,7 +362,9 @@ def test_lists_are_packed_anew_only_when_enough_has_changed(database: Database) 
     assert pack(SqlitePostings(database)) == 0
 
 
-def test_packed_lists_go_with_their_partition(database: Database, postings: SqlitePostings) -> None:
+def test_packed_lists_are_removed_with_their_partition(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {f"/d{n:05}": "alpha beta" for n in range(4200)})
     assert pack(postings) > 0
     database.write_now(lambda connection: postings.clear(connection, HERE))

@@ -57,7 +57,7 @@ def test_identifiers_are_found_by_their_parts_and_pieces() -> None:
         assert index.search(query, 10).names == ["a"], query
 
 
-def test_frequent_words_are_ranked_the_same_with_and_without_the_kept_order() -> None:
+def test_frequent_words_rank_the_same_with_and_without_the_cache() -> None:
     texts = {
         f"n{number:04}": (
             "",
@@ -96,7 +96,7 @@ def test_a_search_costs_far_less_than_ten_times_as_much_in_ten_times_as_many_tex
     assert cost(5_000) < 8 * cost(500)
 
 
-def test_a_query_with_signs_finds_first_what_holds_it_to_the_letter() -> None:
+def test_a_query_with_signs_ranks_literal_matches_first() -> None:
     texts = {
         f"c-{number}": ("C", "Prefer C where C is used.") for number in range(RANKED_FROM + 50)
     }

@@ -50,7 +50,7 @@ def test_acronyms_digits_versions_and_languages_are_terms(text: str, term: str) 
     assert term in analyze(text)
 
 
-def test_english_and_french_inflections_meet() -> None:
+def test_english_and_french_inflections_share_a_term() -> None:
     assert analyze("connections") == analyze("connected") == analyze("connecting")
     assert set(query_terms("les vérifications nationales")) & set(
         analyze("la vérification nationale est faite")
@@ -65,7 +65,7 @@ def test_a_french_document_is_found_by_a_query_without_any_sign_of_french() -> N
     assert set(query_terms("connexion serveur")) <= set(document)
 
 
-def test_stop_words_go_unless_there_is_nothing_else() -> None:
+def test_stop_words_are_dropped_unless_there_is_nothing_else() -> None:
     assert analyze("what is the state of it") == ["state"]
     assert analyze("quelle est la cause de l'erreur")[0] == "caus"
     assert analyze("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
@@ -108,7 +108,7 @@ def test_korean_words_are_found_without_their_particles() -> None:
         ("δίκτυο", "δίκτυα"),
     ],
 )
-def test_forms_of_a_word_meet_in_other_alphabets(one: str, other: str) -> None:
+def test_inflections_share_a_term_in_other_alphabets(one: str, other: str) -> None:
     assert query_terms(one) == query_terms(other)
 
 

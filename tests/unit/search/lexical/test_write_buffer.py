@@ -93,7 +93,7 @@ def agree(late: Box, oracle: Box) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_answers_do_not_tell_which_documents_wait(late: Box, oracle: Box, seed: int) -> None:
+def test_buffered_documents_do_not_change_results(late: Box, oracle: Box, seed: int) -> None:
     rng = random.Random(seed)
     keys: list[str] = []
     for step in range(12):
@@ -117,9 +117,7 @@ def test_answers_do_not_tell_which_documents_wait(late: Box, oracle: Box, seed: 
         agree(late, oracle)
 
 
-def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(
-    late: Box, oracle: Box
-) -> None:
+def test_a_full_buffer_moves_into_the_lists_and_stays_searchable(late: Box, oracle: Box) -> None:
     rng = random.Random(5)
     documents = [made(rng, f"/d{n:04}") for n in range(CAPACITY + 20)]
     late.late(*documents[:CAPACITY])
@@ -133,7 +131,7 @@ def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(
     agree(late, oracle)
 
 
-def test_long_lists_in_memory_and_waiting_documents_make_one_answer(late: Box, oracle: Box) -> None:
+def test_cached_lists_and_buffered_documents_are_ranked_together(late: Box, oracle: Box) -> None:
     """More postings than are ranked on the caller's thread: the arrays are asked, and keep
     growing at their end only.
     """
@@ -150,7 +148,7 @@ def test_long_lists_in_memory_and_waiting_documents_make_one_answer(late: Box, o
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(
+def test_sharing_finds_exactly_the_documents_with_enough_of_the_terms(
     late: Box, waits: bool
 ) -> None:
     rng = random.Random(9)
@@ -182,7 +180,7 @@ def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(
         assert found.terms == everything.terms
 
 
-def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is_removed(
+def test_another_process_finds_a_buffered_document_until_it_is_removed(
     tmp_path: Path,
 ) -> None:
     one, two = Box(tmp_path / "s.db"), Box(tmp_path / "s.db")
@@ -196,7 +194,7 @@ def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is
     two.database.close()
 
 
-def test_waiting_documents_stay_in_their_partition_and_go_with_it(late: Box) -> None:
+def test_buffered_documents_belong_to_their_partition(late: Box) -> None:
     late.late(IndexDocument("/a", {"body": ["alpha"]}))
     late.late(IndexDocument("/a", {"body": ["alpha", "gamma"]}), partition=THERE)
     assert late.search("gamma").matches == ()

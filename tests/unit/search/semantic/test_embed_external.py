@@ -90,7 +90,7 @@ def test_long_texts_are_cut_and_large_batches_split(
     assert server.requests[-1].body["input"][-1] == " "
 
 
-def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(
+def test_a_model_with_several_lengths_is_asked_for_the_configured_one(
     server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.dimensions = 128
@@ -126,7 +126,7 @@ def test_a_model_of_another_length_is_refused_with_the_setting_to_change(
         json.dumps({"data": [{"index": 0, "embedding": [float("nan")] * 64}]}).encode(),
     ],
 )
-def test_an_answer_that_is_none_is_refused(
+def test_a_malformed_answer_is_refused(
     body: bytes, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (200, body)
@@ -135,7 +135,7 @@ def test_an_answer_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_passing_failure_is_tried_again(
+def test_a_transient_failure_is_retried(
     status: int, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (status, b"{}") if len(server.requests) < 3 else None
@@ -147,7 +147,7 @@ def test_a_passing_failure_is_tried_again(
     ("status", "error"),
     [(400, ModelRejectedError), (404, ModelRejectedError), (401, ModelKeyRefusedError)],
 )
-def test_a_lasting_failure_is_not(
+def test_a_permanent_failure_is_not_retried(
     status: int, error: type[ModelError], server: ModelServer, outbound: NetworkLoop
 ) -> None:
     server.fault = lambda request: (
@@ -176,14 +176,14 @@ def test_a_hanging_model_ends_with_the_time_limit(
     assert time.monotonic() - begun < 3
 
 
-def test_nobody_there_is_said(outbound: NetworkLoop) -> None:
+def test_an_unreachable_model_is_reported(outbound: NetworkLoop) -> None:
     with ModelServer() as gone:
         pass
     with pytest.raises(ModelUnavailableError, match="cannot be reached"):
         embed(embedding(gone, outbound))
 
 
-def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_well(
+def test_repeated_failures_open_the_circuit_until_a_probe_succeeds(
     server: ModelServer, outbound: NetworkLoop
 ) -> None:
     now = 0.0
@@ -272,7 +272,7 @@ class Words:
         (True, True, None, ""),
     ],
 )
-def test_one_side_answers_for_the_other_and_both_away_is_an_error(
+def test_one_side_replaces_the_other_and_without_both_it_is_an_error(
     words_away: bool,
     model_away: bool,
     mode: str | None,
@@ -331,7 +331,7 @@ def test_rerank_asks_as_cohere_does_and_returns_the_best_first(
         [{"index": 0, "relevance_score": 0.5}, {"index": 1}],
     ],
 )
-def test_a_rerank_answer_that_is_none_is_refused(
+def test_a_malformed_rerank_answer_is_refused(
     results: Any, server: ModelServer, outbound: NetworkLoop
 ) -> None:
     def broken(request: Request) -> tuple[int, bytes]:
@@ -342,7 +342,7 @@ def test_a_rerank_answer_that_is_none_is_refused(
         rerank(server, outbound, ["a", "b"])
 
 
-def test_work_on_the_way_ends_with_the_loop_it_runs_on(server: ModelServer) -> None:
+def test_requests_in_flight_end_with_their_event_loop(server: ModelServer) -> None:
     outbound = NetworkLoop()
     server.fault = server.hang
     model = embedding(server, outbound, 30.0)

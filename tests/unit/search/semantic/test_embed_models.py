@@ -171,7 +171,7 @@ def test_other_architectures_and_broken_files_are_refused_with_a_reason(
         embed_models.install_folder(tmp_path / "models", tmp_path)
 
 
-def test_the_model_loads_when_wanted_is_dropped_when_idle_and_loads_again(
+def test_the_model_loads_on_use_unloads_when_idle_and_loads_again(
     source: Path, tmp_path: Path
 ) -> None:
     embed_models.install_folder(tmp_path / "models", source, int8=False)
@@ -195,7 +195,7 @@ def test_the_model_loads_when_wanted_is_dropped_when_idle_and_loads_again(
         embedder.embed(["after closing"])
 
 
-def test_a_damaged_model_fails_with_what_to_do(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_model_fails_with_a_remedy(source: Path, tmp_path: Path) -> None:
     embed_models.install_folder(tmp_path / "models", source, int8=False)
     (tmp_path / "models" / "tiny-bert" / "model.onnx").write_bytes(b"junk")
     embedder = LocalEmbedder(tmp_path / "models" / "tiny-bert", load_wait_seconds=60)
@@ -279,7 +279,7 @@ def test_the_default_model_puts_a_paraphrase_first(real: Path) -> None:
         "\ud800 is half of a pair",
     ],
 )
-def test_the_default_model_reads_english_and_what_is_no_language(real: Path, text: str) -> None:
+def test_the_default_model_reads_english_and_text_without_language(real: Path, text: str) -> None:
     embedder = LocalEmbedder(real / DEFAULT_MODEL, load_wait_seconds=60)
     try:
         assert embedder.legibility(text) == 1.0

@@ -54,7 +54,7 @@ def test_cosines_of_asked_keys_are_returned_wherever_they_rank(tmp_path: Path) -
     assert set(found.cosines) == {"/f7#0", "/f3#1"}
 
 
-def test_only_text_not_seen_before_is_embedded(tmp_path: Path) -> None:
+def test_only_new_text_is_embedded(tmp_path: Path) -> None:
     index, embedder = filled(tmp_path, 3)
     embedder.embedded.clear()
     index.synchronise_now(
@@ -69,7 +69,7 @@ def test_only_text_not_seen_before_is_embedded(tmp_path: Path) -> None:
     }
 
 
-def test_passages_that_are_gone_are_not_found(tmp_path: Path) -> None:
+def test_removed_passages_are_not_found(tmp_path: Path) -> None:
     index, embedder = filled(tmp_path, 3)
     index.synchronise_now(HERE, "/f1#", [])
     found = index.search(HERE, embedder.embed_query("topic1 shared"), 10)
@@ -89,7 +89,7 @@ def test_synchronising_twice_changes_nothing(tmp_path: Path) -> None:
     assert index.status(HERE) == before
 
 
-def test_a_prefix_limits_the_answer(tmp_path: Path) -> None:
+def test_a_prefix_limits_the_result(tmp_path: Path) -> None:
     index, embedder = filled(tmp_path, 12)
     found = index.search(HERE, embedder.embed_query("topic7 shared"), 50, prefix="/f1")
     assert set(found.cosines) == {f"/f{n}#{part}" for n in (1, 10, 11) for part in (0, 1)}
@@ -126,7 +126,7 @@ def test_another_process_reads_what_this_one_writes(tmp_path: Path) -> None:
     assert index.status(HERE) is not None
 
 
-def test_a_reader_follows_a_writer_without_being_told(tmp_path: Path) -> None:
+def test_a_reader_follows_a_writer_by_itself(tmp_path: Path) -> None:
     writer, embedder = filled(tmp_path, 3)
     reader = VectorIndex(tmp_path, WordEmbedder())
     assert reader.search(HERE, embedder.embed_query("topic1 shared"), 1).rows == 6
@@ -149,7 +149,7 @@ def test_a_torn_journal_line_is_ignored_and_written_over(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("broken", ["*.journal", "current"])
 @pytest.mark.parametrize("content", [b"", b"not json\n", b"{}\n"])
-def test_nonsense_in_the_files_is_an_error_and_the_next_write_begins_anew(
+def test_corrupt_files_are_an_error_and_the_next_write_starts_again(
     tmp_path: Path, broken: str, content: bytes
 ) -> None:
     _, embedder = filled(tmp_path, 3)
@@ -174,7 +174,7 @@ def test_vectors_of_another_model_are_never_compared(tmp_path: Path) -> None:
     assert set(index.search(HERE, newer.embed_query("topic1 shared"), 5).cosines) == {"/f1#0"}
 
 
-def test_compaction_keeps_the_living_rows_and_readers_follow(tmp_path: Path) -> None:
+def test_compaction_keeps_live_rows_and_readers_follow(tmp_path: Path) -> None:
     embedder = WordEmbedder()
     index = VectorIndex(tmp_path, embedder)
     reader = VectorIndex(tmp_path, embedder)
@@ -228,7 +228,7 @@ def test_the_approximate_index_finds_98_percent_of_the_exact_neighbours(tmp_path
     assert np.mean(kept) >= 0.98
 
 
-def test_a_process_that_ends_while_an_index_is_built_ends_well_and_soon(tmp_path: Path) -> None:
+def test_a_process_exits_cleanly_and_soon_during_an_index_build(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
@@ -243,7 +243,8 @@ class Chance:
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 index = VectorIndex(Path(sys.argv[1]), Chance(), ann_rows=1000)
-index.synchronise_now(Partition("t", "c", ""), "", [Passage(f"k{n}", f"text {n}", f"d{n}") for n in range(12_000)])
+index.synchronise_now(Partition("t", "c", ""), "", [Passage(f"k{n}", f"text {n}", f"d{n}") for n in
+range(12_000)])
 assert index._builders[0].is_alive()
 """
     ended = subprocess.run(
