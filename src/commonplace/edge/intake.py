@@ -127,10 +127,14 @@ class IncomingMessage:
             self._chunks = [b"".join(self._chunks)]
         return self._chunks[0]
 
+    def decode_small(self) -> Json:
+        """Return the value of a message that is not large. Raises InvalidMessage."""
+        return decode(self.raw)
+
     async def decode(self, pool: ThreadPoolExecutor) -> Json:
-        """Return the value of the message. Raises InvalidMessage and MessageRefused."""
+        """Return the value of a message of any size. Raises InvalidMessage and MessageRefused."""
         if self._scan is None:
-            return decode(self.raw)
+            return self.decode_small()
         return await asyncio.get_running_loop().run_in_executor(
             pool, self._decode_large, self._scan
         )

@@ -42,7 +42,7 @@ class Request:
 
     @property
     def era(self) -> ProtocolEra:
-        version = self.version
+        version = self.headers.get("mcp-protocol-version")
         if version is None or version in HANDSHAKE_VERSIONS:
             return ProtocolEra.HANDSHAKE
         return ProtocolEra.STATELESS if version == STATELESS_VERSION else ProtocolEra.UNKNOWN

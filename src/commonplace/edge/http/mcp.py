@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 from starlette.responses import Response
@@ -53,8 +52,7 @@ TO_SDK: Literal[Delegation.TO_SDK] = Delegation.TO_SDK
 """The SDK judges the request from the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class WholeAnswer:
+class WholeAnswer(NamedTuple):
     """Status and body of an answer of the core; the body may be empty."""
 
     status: int
@@ -95,7 +93,11 @@ class McpEndpoint:
         if not request.is_json:
             return TO_SDK
         try:
-            value = await incoming.decode(self._core.decoders)
+            value = (
+                await incoming.decode(self._core.decoders)
+                if incoming.is_large
+                else incoming.decode_small()
+            )
             if isinstance(value, list):
                 return await self._answer_batch(request, value)
             message = parse_message(value)

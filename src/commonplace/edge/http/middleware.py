@@ -7,8 +7,8 @@ one returns, so that a chain costs no coroutine per step.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.responses import Response
 
@@ -27,18 +27,13 @@ if TYPE_CHECKING:
 ROUTING_HEADERS = frozenset({"mcp-protocol-version", "mcp-method", "mcp-name"})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(NamedTuple):
     """A request before its sender is known."""
 
     scope: Scope
+    method: str
     headers: Mapping[str, str]
     ambiguous: bool
-
-    @property
-    def method(self) -> str:
-        method: str = self.scope["method"]
-        return method
 
 
 Handler = Callable[[RequestHead, "Receive", "Send"], Awaitable[None]]
@@ -165,7 +160,7 @@ def head_of(scope: Scope) -> RequestHead:
             if key.startswith("x-mcp-"):
                 text = f"{headers[key]},{text}"
         headers[key] = text
-    return RequestHead(scope, headers, ambiguous)
+    return RequestHead(scope, scope["method"], headers, ambiguous)
 
 
 def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[Selection, bool]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.responses import Response
 
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 NO_STORE = {"Cache-Control": "no-store"}
 
 
-@dataclass(frozen=True, slots=True)
-class BareAnswer:
+class BareAnswer(NamedTuple):
     """Status, body and headers of an answer."""
 
     status: int
     body: bytes
-    headers: dict[str, str] = field(default_factory=lambda: NO_STORE)
+    headers: Mapping[str, str] = NO_STORE
 
 
 class RpcEndpoint:
