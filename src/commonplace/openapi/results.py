@@ -10,7 +10,7 @@ from commonplace.openapi.engine.diff.rules import ApiChange
 from commonplace.openapi.engine.document.summary import DocumentSummary, RenderedPart
 from commonplace.openapi.engine.fix import Fix
 from commonplace.openapi.engine.generate.model import Notice
-from commonplace.openapi.engine.overlay import OverlayChange
+from commonplace.openapi.engine.overlay.apply import OverlayChange
 from commonplace.openapi.engine.validate.rules import ValidationFinding
 
 

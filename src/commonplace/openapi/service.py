@@ -27,9 +27,9 @@ from commonplace.openapi.engine.document.summary import (
 from commonplace.openapi.engine.fix import FixOptions, find_external_uses, fix
 from commonplace.openapi.engine.generate.run import FILE_NAMES, Language, generate
 from commonplace.openapi.engine.join.documents import JoinPart, Strategy, join
-from commonplace.openapi.engine.overlay import (
+from commonplace.openapi.engine.overlay.apply import apply_overlay
+from commonplace.openapi.engine.overlay.validate import (
     OverlayReport,
-    apply_overlay,
     require_valid_overlay,
     validate_overlay,
 )

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.overlay import OverlayChange, OverlayFinding
+from commonplace.openapi.engine.overlay.apply import OverlayChange
+from commonplace.openapi.engine.overlay.validate import OverlayFinding
 from commonplace.openapi.errors import (
     FOREIGN_FILE,
     INVALID_OVERLAY,

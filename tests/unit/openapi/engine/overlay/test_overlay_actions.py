@@ -11,7 +11,8 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import parse_text
-from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
+from commonplace.openapi.engine.overlay.apply import apply_overlay
+from commonplace.openapi.engine.overlay.validate import validate_overlay
 
 
 def read(path: Path) -> Any:

@@ -1,0 +1,1 @@
+"""Overlays 1.0 and 1.1: validation, and application to documents."""
