@@ -127,3 +127,14 @@ def test_every_test_that_the_documents_name_exists() -> None:
     }
     assert named
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_the_walks_of_the_architecture_page_are_short_and_name_existing_files() -> None:
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
+    walks = re.split(r"^### ", page, flags=re.MULTILINE)[1:]
+    assert len(walks) == 3
+    for walk in walks:
+        files = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \|", walk, re.MULTILINE)
+        assert 10 <= len(files) <= 20
+        assert len(set(files)) == len(files), "no file twice: a walk does not go back and forth"
+        assert [name for name in files if not (SOURCE / name).exists()] == []
