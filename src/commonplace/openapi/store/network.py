@@ -114,6 +114,7 @@ def describe_url(url: str) -> str:
 
 
 def make_fetch_error(url: str, why: str, *, retryable: bool = False) -> CommonplaceError:
+    """Return FETCH_FAILED with a reason."""
     hint = (
         "Try again, or pass the document as content."
         if retryable

@@ -48,6 +48,7 @@ class _ApiDiff:
         self.security = SecurityDiff(old, new, self.changes)
 
     def run(self, literal: bool) -> list[ApiChange]:
+        """Compare the documents and return the changes, the most severe first."""
         self._compare_documents(literal)
         self._compare_operations(self.old.operations, self.new.operations, "operation")
         self._compare_operations(self.old.webhooks, self.new.webhooks, "webhook")

@@ -158,8 +158,8 @@ _PARAMETER_RULES = (
         _MOD,
         _E,
         _E,
-        "An array or object parameter is written differently, or any parameter or header is "
-        "as a media type.",
+        "An array or object parameter is serialized differently, or a parameter or header "
+        "got or lost a media type.",
     ),
     ChangeRule("parameter-deprecated", _MOD, _I, _I, "A parameter became deprecated."),
 )

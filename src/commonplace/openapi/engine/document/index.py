@@ -106,36 +106,39 @@ class _IndexBuilder:
         self.visited_items: set[str] = set()
 
     def build(self) -> DocumentIndex:
+        """Visit the whole document and return its index."""
         data = self.document.data
         for key, item in _entries(data.get("paths")):
             if not key.startswith("x-"):
-                self.path_item(
+                self.visit_path_item(
                     item, NodePlace(NodePlace(ROOT, "paths"), key, True), NodeScope(path=key), key
                 )
         for key, item in _entries(data.get("webhooks")):
-            self.path_item(
+            self.visit_path_item(
                 item,
                 NodePlace(NodePlace(ROOT, "webhooks"), key, True),
                 NodeScope(path=key, webhook=True),
                 key,
             )
         if self.document.is_v2:
-            self.components_v2(data)
+            self.visit_components_v2(data)
         else:
-            self.components_v3(data.get("components"))
+            self.visit_components_v3(data.get("components"))
         return self.index
 
-    def ref(self, value: JsonObject, place: NodePlace, node_type: str) -> None:
+    def add_ref(self, value: JsonObject, place: NodePlace, node_type: str) -> None:
         ref = value.get("$ref")
         if type(ref) is str:
             self.index.refs.append(RefNode(ref, place, node_type))
 
-    def path_item(self, item: JsonObject, place: NodePlace, scope: NodeScope, name: str) -> None:
-        self.ref(item, place, "pathItem")
+    def visit_path_item(
+        self, item: JsonObject, place: NodePlace, scope: NodeScope, name: str
+    ) -> None:
+        self.add_ref(item, place, "pathItem")
         target, pointer = follow_local_references(self.document.data, item)
         if not pointer:
             self.index.paths.append(ObjectNode(item, name, place, scope))
-            self.item_content(item, place, scope)
+            self.visit_item_content(item, place, scope)
             return
         # The operations of a referenced item belong to each path that uses it, but their content
         # is listed once.
@@ -144,43 +147,43 @@ class _IndexBuilder:
         home = place_at(self.document.data, pointer)
         own = {key: value for key, value in item.items() if key != "$ref"}
         self.index.paths.append(ObjectNode({**target, **own}, name, place, scope, home))
-        self.ref(target, home, "pathItem")
-        self.item_content(
+        self.add_ref(target, home, "pathItem")
+        self.visit_item_content(
             {key: value for key, value in target.items() if key not in own}, home, scope, listed
         )
-        self.item_content(own, place, scope)
+        self.visit_item_content(own, place, scope)
 
-    def item_content(
+    def visit_item_content(
         self, item: JsonObject, place: NodePlace, scope: NodeScope, listed: bool = False
     ) -> None:
         if not listed:
-            self.parameters(item.get("parameters"), place, scope)
+            self.visit_parameters(item.get("parameters"), place, scope)
         for method, operation in item.items():
             if method in self.methods and type(operation) is dict:
-                self.operation(
+                self.visit_operation(
                     operation, NodePlace(place, method), scope._replace(method=method), listed
                 )
         if self.document.family is Family.V32:
             here = NodePlace(place, "additionalOperations")
             for method, operation in _entries(item.get("additionalOperations")):
-                self.operation(
+                self.visit_operation(
                     operation, NodePlace(here, method), scope._replace(method=method), listed
                 )
 
-    def operation(
+    def visit_operation(
         self, operation: JsonObject, place: NodePlace, scope: NodeScope, listed: bool = False
     ) -> None:
         self.index.operations.append(ObjectNode(operation, scope.method, place, scope))
         if listed:
             return
-        self.parameters(operation.get("parameters"), place, scope)
+        self.visit_parameters(operation.get("parameters"), place, scope)
         body = operation.get("requestBody")
         if type(body) is dict:
-            self.request_body(body, "", NodePlace(place, "requestBody"), scope)
+            self.visit_request_body(body, "", NodePlace(place, "requestBody"), scope)
         here = NodePlace(place, "responses")
         for status, response in _entries(operation.get("responses")):
             if not status.startswith("x-"):
-                self.response(
+                self.visit_response(
                     response,
                     status,
                     NodePlace(here, status, status != "default"),
@@ -188,106 +191,120 @@ class _IndexBuilder:
                 )
         here = NodePlace(place, "callbacks")
         for name, callback in _entries(operation.get("callbacks")):
-            self.callback(callback, name, NodePlace(here, name, True), scope)
+            self.visit_callback(callback, name, NodePlace(here, name, True), scope)
 
-    def callback(self, callback: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(callback, place, "callback")
+    def visit_callback(
+        self, callback: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(callback, place, "callback")
         self.index.callbacks.append(ObjectNode(callback, name, place, scope))
         for expression, item in _entries(callback):
             if not expression.startswith("x-"):
                 inner = NodeScope(
                     path=scope.path, component=scope.component, callback=f"{name} {expression}"
                 )
-                self.path_item(item, NodePlace(place, expression, True), inner, expression)
+                self.visit_path_item(item, NodePlace(place, expression, True), inner, expression)
 
-    def parameters(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
+    def visit_parameters(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
         if type(values) is list:
             here = NodePlace(place, "parameters")
             for position, value in enumerate(values):
                 if type(value) is dict:
-                    self.parameter(
+                    self.visit_parameter(
                         value, str(value.get("name") or ""), NodePlace(here, position), scope
                     )
 
-    def parameter(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "parameter")
+    def visit_parameter(
+        self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(value, place, "parameter")
         self.index.parameters.append(ObjectNode(value, name, place, scope))
-        self.schema_holder(value, place, scope)
+        self.visit_schema_holder(value, place, scope)
 
-    def schema_holder(self, value: JsonObject, place: NodePlace, scope: NodeScope) -> None:
+    def visit_schema_holder(self, value: JsonObject, place: NodePlace, scope: NodeScope) -> None:
         """Visit what parameters and headers have in common: schema, content and examples."""
         schema = value.get("schema")
         if type(schema) is dict:
-            self.schema(schema, "", NodePlace(place, "schema"), scope)
-        self.content(value.get("content"), place, scope)
-        self.example_map(value.get("examples"), place, scope)
+            self.visit_schema(schema, "", NodePlace(place, "schema"), scope)
+        self.visit_content(value.get("content"), place, scope)
+        self.visit_example_map(value.get("examples"), place, scope)
 
-    def content(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
+    def visit_content(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
         if type(values) is dict:
             here = NodePlace(place, "content")
             for name, value in values.items():
                 if type(value) is dict:
-                    self.media_type(value, name, NodePlace(here, name, True), scope)
+                    self.visit_media_type(value, name, NodePlace(here, name, True), scope)
 
-    def media_type(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "mediaType")
+    def visit_media_type(
+        self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(value, place, "mediaType")
         self.index.media_types.append(ObjectNode(value, name, place, scope))
         for keyword in ("schema", "itemSchema"):
             schema = value.get(keyword)
             if type(schema) is dict:
-                self.schema(schema, "", NodePlace(place, keyword), scope)
-        self.example_map(value.get("examples"), place, scope)
+                self.visit_schema(schema, "", NodePlace(place, keyword), scope)
+        self.visit_example_map(value.get("examples"), place, scope)
         encodings = value.get("encoding")
         if type(encodings) is dict:
             here = NodePlace(place, "encoding")
             for key, encoding in _entries(encodings):
-                self.headers(encoding.get("headers"), NodePlace(here, key, True), scope)
+                self.visit_headers(encoding.get("headers"), NodePlace(here, key, True), scope)
 
-    def example_map(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
+    def visit_example_map(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
         if type(values) is dict:
             here = NodePlace(place, "examples")
             for name, value in _entries(values):
-                self.example(value, name, NodePlace(here, name, True), scope)
+                self.visit_example(value, name, NodePlace(here, name, True), scope)
 
-    def example(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "example")
-        self.index.examples.append(ObjectNode(value, name, place, scope))
-
-    def request_body(
+    def visit_example(
         self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
     ) -> None:
-        self.ref(value, place, "requestBody")
-        self.index.request_bodies.append(ObjectNode(value, name, place, scope))
-        self.content(value.get("content"), place, scope)
+        self.add_ref(value, place, "example")
+        self.index.examples.append(ObjectNode(value, name, place, scope))
 
-    def response(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "response")
+    def visit_request_body(
+        self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(value, place, "requestBody")
+        self.index.request_bodies.append(ObjectNode(value, name, place, scope))
+        self.visit_content(value.get("content"), place, scope)
+
+    def visit_response(
+        self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(value, place, "response")
         self.index.responses.append(ObjectNode(value, name, place, scope))
-        self.headers(value.get("headers"), place, scope)
-        self.content(value.get("content"), place, scope)
+        self.visit_headers(value.get("headers"), place, scope)
+        self.visit_content(value.get("content"), place, scope)
         schema = value.get("schema")
         if type(schema) is dict and self.document.is_v2:
-            self.schema(schema, "", NodePlace(place, "schema"), scope)
+            self.visit_schema(schema, "", NodePlace(place, "schema"), scope)
         here = NodePlace(place, "links")
         for key, link in _entries(value.get("links")):
-            self.link(link, key, NodePlace(here, key, True), scope)
+            self.visit_link(link, key, NodePlace(here, key, True), scope)
 
-    def link(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "link")
+    def visit_link(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
+        self.add_ref(value, place, "link")
         self.index.links.append(ObjectNode(value, name, place, scope))
 
-    def headers(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
+    def visit_headers(self, values: Json, place: NodePlace, scope: NodeScope) -> None:
         if type(values) is dict:
             here = NodePlace(place, "headers")
             for name, value in _entries(values):
-                self.header(value, name, NodePlace(here, name, True), scope)
+                self.visit_header(value, name, NodePlace(here, name, True), scope)
 
-    def header(self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
-        self.ref(value, place, "header")
+    def visit_header(
+        self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
+        self.add_ref(value, place, "header")
         self.index.headers.append(ObjectNode(value, name, place, scope))
-        self.schema_holder(value, place, scope)
+        self.visit_schema_holder(value, place, scope)
 
-    def schema(self, schema: JsonObject, name: str, place: NodePlace, scope: NodeScope) -> None:
+    def visit_schema(
+        self, schema: JsonObject, name: str, place: NodePlace, scope: NodeScope
+    ) -> None:
         index = self.index
         own = schema.get("$id")
         if type(own) is str:
@@ -298,30 +315,30 @@ class _IndexBuilder:
         index.schemas.append(SchemaNode(schema, name, place, scope))
         for child, child_name, child_place in schema_children(schema, place):
             if type(child) is dict:
-                self.schema(child, child_name, child_place, scope)
+                self.visit_schema(child, child_name, child_place, scope)
 
-    def security_scheme(
+    def visit_security_scheme(
         self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
     ) -> None:
-        self.ref(value, place, "securityScheme")
+        self.add_ref(value, place, "securityScheme")
         self.index.security_schemes.append(ObjectNode(value, name, place, scope))
 
-    def components_v3(self, components: Json) -> None:
+    def visit_components_v3(self, components: Json) -> None:
         if type(components) is not dict:
             return
         root = NodePlace(ROOT, "components")
         scope = NodeScope(component=True)
         visitors = {
-            "schemas": self.schema,
-            "responses": self.response,
-            "parameters": self.named_parameter,
-            "examples": self.example,
-            "requestBodies": self.request_body,
-            "headers": self.header,
-            "securitySchemes": self.security_scheme,
-            "links": self.link,
-            "callbacks": self.callback,
-            "mediaTypes": self.media_type,
+            "schemas": self.visit_schema,
+            "responses": self.visit_response,
+            "parameters": self.visit_named_parameter,
+            "examples": self.visit_example,
+            "requestBodies": self.visit_request_body,
+            "headers": self.visit_header,
+            "securitySchemes": self.visit_security_scheme,
+            "links": self.visit_link,
+            "callbacks": self.visit_callback,
+            "mediaTypes": self.visit_media_type,
         }
         for kind, values in components.items():
             visit = visitors.get(kind)
@@ -333,20 +350,20 @@ class _IndexBuilder:
                     kind == "pathItems"
                     and f"/components/pathItems/{escape_token(name)}" not in self.visited_items
                 ):
-                    self.path_item(value, NodePlace(here, name, True), scope, name)
+                    self.visit_path_item(value, NodePlace(here, name, True), scope, name)
 
-    def named_parameter(
+    def visit_named_parameter(
         self, value: JsonObject, name: str, place: NodePlace, scope: NodeScope
     ) -> None:
-        self.parameter(value, str(value.get("name") or name), place, scope)
+        self.visit_parameter(value, str(value.get("name") or name), place, scope)
 
-    def components_v2(self, data: JsonObject) -> None:
+    def visit_components_v2(self, data: JsonObject) -> None:
         scope = NodeScope(component=True)
         visitors = {
-            "definitions": self.schema,
-            "parameters": self.named_parameter,
-            "responses": self.response,
-            "securityDefinitions": self.security_scheme,
+            "definitions": self.visit_schema,
+            "parameters": self.visit_named_parameter,
+            "responses": self.visit_response,
+            "securityDefinitions": self.visit_security_scheme,
         }
         for kind, visit in visitors.items():
             here = NodePlace(ROOT, kind)

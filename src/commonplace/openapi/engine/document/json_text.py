@@ -207,6 +207,7 @@ def _make_depth_error(limits: DocumentLimits) -> CommonplaceError:
 
 
 def decode_text(source: bytes) -> str:
+    """Decode a text in any encoding of Unicode; raise SPEC_UNREADABLE for other bytes."""
     encoding = json.detect_encoding(source).removesuffix("-sig")
     try:
         return source.decode(encoding)

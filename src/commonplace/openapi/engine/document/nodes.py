@@ -20,13 +20,13 @@ class NodePlace(NamedTuple):
 
     @property
     def pointer(self) -> str:
-        """RFC 6901, without the leading `#`."""
+        """The JSON pointer (RFC 6901), without a leading `#`."""
         steps = [escape_token(str(place.step)) for place in self._chain()]
         return "".join("/" + step for step in steps)
 
     @property
     def json_path(self) -> str:
-        """`$.paths['/pets'].get.parameters[0]`"""
+        """The JSON path: `$.paths['/pets'].get.parameters[0]`."""
         parts = []
         for place in self._chain():
             step = place.step
@@ -102,6 +102,6 @@ class RefNode(NamedTuple):
     """A reference and its position."""
 
     ref: str
-    place: NodePlace  # of the object that holds the $ref
+    place: NodePlace  # of the object with the $ref
     node_type: str
     resource: str = ""  # `$id` of the nearest schema around it: pointers start there

@@ -84,6 +84,7 @@ def _check_operation(context: RuleContext, node: ObjectNode) -> Iterator[Validat
 def check_parameter_list(
     context: RuleContext, values: Json, place: NodePlace
 ) -> Iterator[ValidationFinding]:
+    """Check a list of parameters for repetitions and misplaced querystring parameters."""
     known: dict[tuple[str, str], int] = {}
     kinds: list[str] = []
     for (name, location), position in context.list_parameters(values):

@@ -142,7 +142,7 @@ def _run_rules(
     context = RuleContext(document, index, resolver)
     for check in (check_paths, check_operations, check_parts, check_security, check_metadata):
         yield from check(context)
-    yield from SchemaRules(document, index, resolver).findings(strict)
+    yield from SchemaRules(context).findings(strict)
     yield from check_examples(document, index, resolver)
 
 

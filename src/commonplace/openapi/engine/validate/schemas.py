@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import RefNode, SchemaNode
-from commonplace.openapi.engine.document.references.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.document.references.resolver import Target
 from commonplace.openapi.engine.pointers import MISSING, decode_pointer, escape_token
+from commonplace.openapi.engine.validate.context import RuleContext
 from commonplace.openapi.engine.validate.findings import make_finding
 from commonplace.openapi.engine.validate.rules import ValidationFinding
 from commonplace.openapi.errors import CIRCULAR_REF
-from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
+from commonplace.openapi.model import V2_COMPONENTS, Family
 
 _COMPONENT_KINDS = {
     "schema": "schemas",
@@ -53,12 +53,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 class SchemaRules:
     """Checks the references, components and schemas of a document."""
 
-    def __init__(
-        self, document: ApiDocument, index: DocumentIndex, resolver: ReferenceResolver
-    ) -> None:
-        self.document = document
-        self.index = index
-        self.resolver = resolver
+    def __init__(self, context: RuleContext) -> None:
+        self.document = context.document
+        self.index = context.index
+        self.resolver = context.resolver
 
     def findings(self, strict: bool) -> Iterator[ValidationFinding]:
         """Yield all findings; `strict` adds rules beyond the specification."""
@@ -74,8 +72,6 @@ class SchemaRules:
             for node in self.index.schemas:
                 yield from self._check_required(node)
             yield from self._check_unused()
-
-    # references
 
     def _check_references(self) -> Iterator[ValidationFinding]:
         verdicts: dict[tuple[str, str, str], ValidationFinding | None] = {}
@@ -192,8 +188,6 @@ class SchemaRules:
                     yield make_finding(
                         "unused-component", pointer[1:], f"Nothing refers to {name!r}."
                     )
-
-    # schemas
 
     def _check_schema(self, node: SchemaNode) -> Iterator[ValidationFinding]:
         schema = node.schema

@@ -156,10 +156,12 @@ def own_key(shapes: BranchShapes, site: SchemaSite, found: bool) -> Iterable[Has
 
 
 def digest_key(shapes: BranchShapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
+    """Return what it says down to some depth."""
     return [shapes.digest(site)]
 
 
 def outline_key(shapes: BranchShapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
+    """Return its types and the names of its properties."""
     return [shapes.outline(site)]
 
 

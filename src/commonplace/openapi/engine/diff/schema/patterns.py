@@ -112,7 +112,7 @@ def _generate_strings(pattern: str) -> Iterator[str]:
         raise _UnsupportedError from None
     generator = _StringGenerator(random.Random(pattern))  # noqa: S311 - not for secrets
     for number in range(SAMPLE_COUNT):
-        text = generator.text(parsed)
+        text = generator.generate(parsed)
         yield text
         if number % 5 == 0:  # a pattern without anchors accepts more than it spells
             yield f"{generator.random.choice(_POOL)}{text}"
@@ -126,33 +126,33 @@ class _StringGenerator:
         self.random = chooser
         self.left = MAX_TEXT_LENGTH
 
-    def text(self, parsed: ParsedPattern) -> str:
+    def generate(self, parsed: ParsedPattern) -> str:
         self.left = MAX_TEXT_LENGTH
-        return self.sequence(parsed)
+        return self.generate_sequence(parsed)
 
-    def sequence(self, parts: ParsedPattern) -> str:
-        return "".join(self.part(str(kind), value) for kind, value in parts)
+    def generate_sequence(self, parts: ParsedPattern) -> str:
+        return "".join(self.generate_part(str(kind), value) for kind, value in parts)
 
-    def part(self, kind: str, value: PatternValue) -> str:
+    def generate_part(self, kind: str, value: PatternValue) -> str:
         if kind == "LITERAL":
             return chr(value)
         if kind == "NOT_LITERAL":
-            return self.other_than(chr(value))
+            return self.choose_other(chr(value))
         if kind == "ANY":
             return self.random.choice(_POOL)
         if kind == "IN":
-            return self.one_of(value)
+            return self.choose_member(value)
         if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-            return self.repeated(*value)
+            return self.repeat(*value)
         if kind == "SUBPATTERN":
-            return self.sequence(value[3])
+            return self.generate_sequence(value[3])
         if kind == "BRANCH":
-            return self.sequence(self.random.choice(value[1]))
+            return self.generate_sequence(self.random.choice(value[1]))
         if kind == "AT":
             return ""
         raise _UnsupportedError
 
-    def repeated(self, minimum: int, maximum: int, part: ParsedPattern) -> str:
+    def repeat(self, minimum: int, maximum: int, part: ParsedPattern) -> str:
         highest = min(int(maximum), minimum + 300)
         times = self.random.choice(
             (minimum, *(min(minimum + more, highest) for more in (1, 2, 20)), highest)
@@ -161,11 +161,11 @@ class _StringGenerator:
         for _ in range(times):
             if self.left <= 0:
                 break  # too long; the result is only used if the pattern accepts it
-            made.append(self.sequence(part))
+            made.append(self.generate_sequence(part))
             self.left -= len(made[-1]) + 1
         return "".join(made)
 
-    def one_of(self, members: ParsedPattern) -> str:
+    def choose_member(self, members: ParsedPattern) -> str:
         kinds = [(str(kind), value) for kind, value in members]
         negated = kinds[0][0] == "NEGATE"
         choices: list[str] = []
@@ -181,12 +181,12 @@ class _StringGenerator:
                 )
                 choices += map(chr, within)
             elif kind == "CATEGORY":
-                choices += self.category(str(value))
+                choices += self.list_category(str(value))
             elif kind != "NEGATE":
                 raise _UnsupportedError
-        return self.other_than("".join(choices)) if negated else self.random.choice(choices)
+        return self.choose_other("".join(choices)) if negated else self.random.choice(choices)
 
-    def category(self, name: str) -> str:
+    def list_category(self, name: str) -> str:
         if name in _CATEGORIES:
             return _CATEGORIES[name]
         plain = name.replace("_NOT_", "_")
@@ -194,7 +194,7 @@ class _StringGenerator:
             raise _UnsupportedError
         return "".join(character for character in _POOL if character not in _CATEGORIES[plain])
 
-    def other_than(self, characters: str) -> str:
+    def choose_other(self, characters: str) -> str:
         left = [character for character in _POOL if character not in characters]
         if not left:
             raise _UnsupportedError
