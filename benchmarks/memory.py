@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,7 @@ async def fill_suggestions(service: MemoryService, count: int) -> None:
             (first.id, second.id),
             0.8,
             "Similar words",
-            service.now(),
+            datetime.now(UTC),
         )
         for first, second in pairs
     ]

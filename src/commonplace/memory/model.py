@@ -330,11 +330,11 @@ class Neighbourhood:
 
     def without(self, relation: RelationType, ids: Collection[str]) -> Neighbourhood:
         """Leave out the links of a relation to some entries."""
-        kept = (
+        ends_by_direction = (
             tuple(end for end in ends if end.relation is not relation or end.id not in ids)
             for ends in (self.outgoing, self.incoming)
         )
-        return Neighbourhood(*kept)
+        return Neighbourhood(*ends_by_direction)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,20 +42,20 @@ def draft_pattern(entries: Sequence[Entry], title: str | None = None) -> Pattern
     heading = title or _title(entries, words)
     parts = [f"Drafted from {len(entries)} entries about the same thing."]
     if words:
-        parts.append("## What they share\n" + ", ".join(words))
+        parts.append("## Common words\n" + ", ".join(words))
     if errors:
         parts.append(
-            "## Errors seen\n"
+            "## Errors\n"
             + "\n".join(f"- `{line.replace('`', chr(39))}`" for line in errors[:_LINES])
         )
     if other:
-        parts.append("## Said by several\n" + "\n".join(f"- {line}" for line in other[:_LINES]))
+        parts.append("## In several entries\n" + "\n".join(f"- {line}" for line in other[:_LINES]))
     parts.append(_table(entries))
     tags = Counter(tag for entry in entries for tag in entry.tags)
-    kept = tuple(tag for tag, count in tags.most_common(5) if count >= least)
+    shared_tags = tuple(tag for tag, count in tags.most_common(5) if count >= least)
     projects = {entry.project for entry in entries}
     return PatternDraft(
-        heading, "\n\n".join(parts), kept, projects.pop() if len(projects) == 1 else None
+        heading, "\n\n".join(parts), shared_tags, projects.pop() if len(projects) == 1 else None
     )
 
 

@@ -41,7 +41,7 @@ SETTLED_SHARE = 0.5  # a cluster that shares this much with a decided one is the
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From which similarity on something is suggested; the settings give those of vectors."""
+    """Similarities from which on suggestions are made; the settings are for vectors."""
 
     link: float = LINK_SIMILARITY
     generalize: float = GENERALIZE_SIMILARITY
@@ -142,7 +142,7 @@ class SettledPairs:
 
     linked: frozenset[str] = frozenset()  # already linked: no link is suggested
     opposed: frozenset[str] = frozenset()  # no contradiction is suggested
-    suggested: frozenset[str] = frozenset()  # already suggested: do not count to MOST_LINKS
+    suggested: frozenset[str] = frozenset()  # already suggested: not counted for MOST_LINKS
 
 
 def propose_pairs(

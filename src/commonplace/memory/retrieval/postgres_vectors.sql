@@ -1,7 +1,7 @@
 -- Named queries of memory/retrieval/postgres_vectors.py. A vector travels as pgvector's text, a list as a JSON array.
 
 -- name: nearest
--- Exact: one tenant's vectors are read in the order of their keys and the best kept. `:upper` is the least string above the prefix.
+-- Exact: reads the vectors of one tenant in key order. `:upper` is the least string above the prefix.
 SELECT document, 1 - (embedding <=> :vector::halfvec) AS cosine FROM memory_vectors
 WHERE tenant = :tenant AND field = :field AND model = :model AND document >= :prefix AND document < :upper
 ORDER BY embedding <=> :vector::halfvec, document LIMIT :limit;
@@ -22,7 +22,7 @@ VALUES (:tenant, :field, :document, :model, :digest, :vector::halfvec)
 ON CONFLICT (tenant, field, document) DO UPDATE SET model = excluded.model, digest = excluded.digest, embedding = excluded.embedding;
 
 -- name: remove_others
--- What is below a prefix and not among the documents.
+-- Removes what is below a prefix and not among the documents.
 DELETE FROM memory_vectors
 WHERE tenant = :tenant AND field = :field AND document >= :prefix AND document < :upper
   AND NOT document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));

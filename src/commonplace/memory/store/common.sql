@@ -15,7 +15,7 @@ SET type = :type, title = :title, content = :content, tags = :tags, context = :c
 WHERE tenant = :tenant AND id = :id;
 
 -- name: same_text
--- The active entry that already says this.
+-- Another active entry with the same text.
 SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND status = 'active' AND deleted_at IS NULL AND id <> :id;
 
 -- name: known_text
@@ -86,7 +86,7 @@ SELECT count(*) FROM memory_links WHERE tenant = :tenant;
 SELECT decision, count(*) FROM memory_suggestions WHERE tenant = :tenant GROUP BY decision;
 
 -- name: tenants
--- For operators: the one query that begins with no tenant.
+-- For operators: the only query without a tenant.
 SELECT DISTINCT tenant FROM memory_entries ORDER BY tenant;
 
 -- name: entry_of_any

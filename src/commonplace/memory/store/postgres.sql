@@ -18,7 +18,7 @@ WHERE tenant = :tenant AND id >= :prefix::text AND id < :prefix::text || '~' AND
 ORDER BY id LIMIT :limit;
 
 -- name: entries_page
--- Newest first. A filter that is NULL lets everything pass.
+-- Newest first. A filter that is NULL admits everything.
 SELECT id, type, title, content, tags::text, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
 FROM memory_entries
 WHERE tenant = :tenant
@@ -43,7 +43,7 @@ SELECT id, type, title, content, tags::text, context, project, confidence, statu
 FROM memory_entries WHERE tenant = :tenant AND deleted_at IS NULL ORDER BY id;
 
 -- name: entries_unread
--- Active entries neither read nor written since a moment, longest first.
+-- Active entries neither read nor changed since a moment, longest unused first.
 SELECT e.id, e.type, e.title, e.content, e.tags::text, e.context, e.project, e.confidence, e.status, e.memory_type, e.superseded_by,
        e.created_at, e.updated_at, e.deleted_at
 FROM memory_entries e LEFT JOIN memory_usage u ON u.tenant = e.tenant AND u.entry_id = e.id
@@ -101,8 +101,8 @@ FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenan
 WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' ORDER BY s.id;
 
 -- name: refresh_suggestions
--- Work out whether the pending suggestions about these entries are listed. Left out are those about a deleted entry, contradictions of
--- an obsolete one, pairs that were linked since, and clusters that a pattern was drawn from.
+-- Decide which pending suggestions about these entries are listed: not those about a deleted entry, contradictions of an
+-- obsolete one, pairs that were linked since, and clusters that a pattern was derived from.
 UPDATE memory_suggestions AS s SET listed = (
   NOT EXISTS (SELECT 1 FROM memory_entries e
               WHERE e.tenant = s.tenant AND e.id = ANY (ARRAY(SELECT jsonb_array_elements_text(s.entry_ids)))

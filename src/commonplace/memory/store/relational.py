@@ -21,7 +21,6 @@ from commonplace.memory.model import (
     Decision,
     Entry,
     EntryFilter,
-    EntryStatus,
     EntryUsage,
     Link,
     MemoryCounts,
@@ -131,8 +130,8 @@ class RelationalMemoryStore:
             self._postings.put(
                 connection, partition(tenant), [documents[entry.id] for entry in new]
             )
-            settled = {entry.id for entry in new if entry.id in with_status}
-            links_added = sum(rows.import_link(link, known, settled) for link in links)
+            stated = {entry.id for entry in new if entry.id in with_status}
+            links_added = sum(rows.import_link(link, known, stated) for link in links)
             for entry in new:
                 if entry.superseded_by in known:
                     successor = known[entry.superseded_by]
@@ -148,8 +147,8 @@ class RelationalMemoryStore:
 
         try:
             return await self.units.commit(work, tenant, BULK_SECONDS)
-        except _DryRunError as dry_run_end:
-            return dry_run_end.result
+        except _DryRunError as rolled_back:
+            return rolled_back.result
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)
@@ -158,11 +157,7 @@ class RelationalMemoryStore:
             rows = self._rows(connection, tenant)
             before = rows.existing(entry.id)
             visible = entry.deleted_at is None
-            if (
-                visible
-                and entry.status is EntryStatus.ACTIVE
-                and (existing := rows.active_duplicate(entry))
-            ):
+            if existing := rows.active_duplicate(entry):
                 raise failure(
                     DUPLICATE_ENTRY,
                     f"Entry {existing} has the same text",
@@ -238,12 +233,12 @@ class RelationalMemoryStore:
         return {row[0]: EntryUsage(row[1], read_moment(row[2])) for row in rows}
 
     async def record_use(self, counts: AccessCounts) -> None:
-        await self.units.count(lambda connection: self._add_uses(connection, counts))
+        await self.units.count(lambda connection: self._add_accesses(connection, counts))
 
     def record_use_now(self, counts: AccessCounts) -> None:
-        self.units.count_now(lambda connection: self._add_uses(connection, counts))
+        self.units.count_now(lambda connection: self._add_accesses(connection, counts))
 
-    def _add_uses(self, connection: SqlConnection, counts: AccessCounts) -> None:
+    def _add_accesses(self, connection: SqlConnection, counts: AccessCounts) -> None:
         # Sorted, so that two processes cannot deadlock.
         for (tenant, entry_id), (count, moment) in sorted(counts.items()):
             self._rows(connection, tenant).add_accesses(entry_id, count, moment)

@@ -36,7 +36,9 @@ from commonplace.memory.store.rows import (
 )
 from commonplace.storage.relational import Row, SqlConnection, SqlRows
 
-REACTIVATE = "bring back"  # the action in the history
+# Actions in the history.
+SUPERSEDE = "supersede"
+REACTIVATE = "bring back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +123,13 @@ class TenantRows:
 
         `supersedes` makes its target obsolete; raises LINK_ALREADY_EXISTS if that closes a circle.
         """
-        if self.execute_row("insert_link", link_row(self.tenant, link)).fetchone() is None:
+        if not self._insert_link(link):
             return False
         if link.relation is RelationType.SUPERSEDES:
             before = self.existing(link.target_id)
             if before.superseded_by != link.source_id:  # an import may have set it
-                if self._is_superseded(link.source_id, link.target_id):
-                    raise failure(
-                        LINK_ALREADY_EXISTS,
-                        f"{link.target_id} already supersedes {link.source_id}, directly or "
-                        "through others; two entries cannot supersede each other",
-                        hint="Reactivate the older one first: memory_update with status=active.",
-                    )
-                after = replace(
-                    before,
-                    status=EntryStatus.OBSOLETE,
-                    superseded_by=link.source_id,
-                    updated_at=link.created_at,
-                )
-                self.update(before, after, "supersede", link.created_at)
+                self._check_circle(link)
+                self._supersede(before, link.source_id, link.created_at)
         self.refresh_suggestions([link.target_id])
         return True
 
@@ -150,30 +140,22 @@ class TenantRows:
 
         Entries in `with_status` state themselves what supersedes them.
         """
-        source, target = (
-            known.get(link.source_id, link.source_id),
-            known.get(link.target_id, link.target_id),
-        )
-        here = self.execute("entries_by_id", ids=as_json([source, target])).fetchall()
-        if len(here) == 2 and target in with_status:
-            row = link_row(self.tenant, replace(link, source_id=source, target_id=target))
-            added = self.execute_row("insert_link", row).fetchone() is not None
+        source = known.get(link.source_id, link.source_id)
+        target = known.get(link.target_id, link.target_id)
+        link = replace(link, source_id=source, target_id=target)
+        if len(self.entries("entries_by_id", ids=as_json([source, target]))) != 2:
+            return False
+        if target in with_status:
+            added = self._insert_link(link)
             self.refresh_suggestions([target])
             return added
-        if len(here) != 2 or (
-            link.relation is RelationType.SUPERSEDES and self._closes_circle(source, target)
-        ):
+        if link.relation is RelationType.SUPERSEDES and self._closes_circle(source, target):
             return False
-        return self.add_link(replace(link, source_id=source, target_id=target))
+        return self.add_link(link)
 
     def reactivate_superseded(self, successor: str, moment: datetime) -> None:
         """Point what a deleted entry superseded to another successor, or reactivate it."""
-        mine = {
-            link.target_id
-            for link in self._supersedes_links([successor])
-            if link.source_id == successor
-        }
-        for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
+        for before in self._targets(successor):
             if before.superseded_by != successor:
                 continue
             others = [
@@ -193,29 +175,37 @@ class TenantRows:
 
         Entries that changed since are left alone.
         """
-        mine = {
-            link.target_id
-            for link in self._supersedes_links([successor])
-            if link.source_id == successor
-        }
-        for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
-            last = self.history(before.id)[-1:]
-            if (
-                last
-                and last[0].action == REACTIVATE
-                and last[0].before["superseded_by"] == successor
-            ):
-                self.update(
-                    before,
-                    replace(
-                        before,
-                        status=EntryStatus.OBSOLETE,
-                        superseded_by=successor,
-                        updated_at=moment,
-                    ),
-                    "supersede",
-                    moment,
-                )
+        for before in self._targets(successor):
+            history = self.history(before.id)
+            if not history or history[-1].action != REACTIVATE:
+                continue
+            if history[-1].before["superseded_by"] == successor:
+                self._supersede(before, successor, moment)
+
+    def _insert_link(self, link: Link) -> bool:
+        row = link_row(self.tenant, link)
+        return self.execute_row("insert_link", row).fetchone() is not None
+
+    def _supersede(self, before: Entry, successor: str, moment: datetime) -> None:
+        after = replace(
+            before, status=EntryStatus.OBSOLETE, superseded_by=successor, updated_at=moment
+        )
+        self.update(before, after, SUPERSEDE, moment)
+
+    def _targets(self, successor: str) -> tuple[Entry, ...]:
+        """Return the entries that a `supersedes` link from an entry leads to."""
+        links = self._supersedes_links([successor])
+        ids = {link.target_id for link in links if link.source_id == successor}
+        return self.entries("entries_by_id", ids=as_json(sorted(ids)))
+
+    def _check_circle(self, link: Link) -> None:
+        if self._is_superseded(link.source_id, link.target_id):
+            raise failure(
+                LINK_ALREADY_EXISTS,
+                f"{link.target_id} already supersedes {link.source_id}, directly or through "
+                "others; two entries cannot supersede each other",
+                hint="Reactivate the older one first: memory_update with status=active.",
+            )
 
     def history(self, id_: str) -> tuple[Revision, ...]:
         """Return the earlier states of an entry, oldest first."""
@@ -263,33 +253,27 @@ class TenantRows:
         Pending clusters that a new one contains are withdrawn.
         """
         row = suggestion_row(self.tenant, suggestion)
-        if self.execute_row(
-            "insert_suggestion", row
-        ).fetchone() is None and not self._add_contradiction_of_link(row):
+        if not (self._insert_suggestion(row) or self._add_contradiction_of_link(row)):
             return False
         if suggestion.type is SuggestionType.GENERALIZE:
-            for smaller in self.clusters(suggestion.entry_ids):
-                if smaller.decision is Decision.PENDING and set(smaller.entry_ids) < set(
-                    suggestion.entry_ids
-                ):
-                    self.withdraw_suggestion(smaller)
+            members = set(suggestion.entry_ids)
+            for cluster in self.clusters(suggestion.entry_ids):
+                if cluster.decision is Decision.PENDING and set(cluster.entry_ids) < members:
+                    self.withdraw_suggestion(cluster)
         for entry_id in suggestion.entry_ids:
             self.execute("insert_suggestion_entry", entry_id=entry_id, suggestion_id=suggestion.id)
         return True
 
+    def _insert_suggestion(self, row: Mapping[str, object]) -> bool:
+        return self.execute_row("insert_suggestion", row).fetchone() is not None
+
     def _add_contradiction_of_link(self, row: Mapping[str, object]) -> bool:
         """Insert a contradiction under its own key if its pair was accepted as a link."""
-        if (
-            row["type"] != SuggestionType.CONTRADICTION
-            or self.fetch_one("accepted_link", key=row["key"]) is None
-        ):
+        if row["type"] != SuggestionType.CONTRADICTION:
             return False
-        return (
-            self.execute_row(
-                "insert_suggestion", {**row, "key": f"contradiction {row['key']}"}
-            ).fetchone()
-            is not None
-        )
+        if self.fetch_one("accepted_link", key=row["key"]) is None:
+            return False
+        return self._insert_suggestion({**row, "key": f"contradiction {row['key']}"})
 
     def revise_suggestion(self, suggestion: Suggestion) -> None:
         """Give a pending suggestion a new type, score and reason."""

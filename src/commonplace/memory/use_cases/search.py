@@ -86,13 +86,13 @@ class EntrySearch:
             if not frontier:
                 break
         entries = await self._store.get_all(tenant, distance)
-        kept = tuple(
+        shown = tuple(
             link
             for link in links.values()
             if entries.keys() >= set(link.ends) and not _is_settled_contradiction(link, entries)
         )
         distance = {id_: steps for id_, steps in distance.items() if id_ in entries}
-        return LinkGraph(root, distance, entries, kept, truncated)
+        return LinkGraph(root, distance, entries, shown, truncated)
 
 
 def _rate(
