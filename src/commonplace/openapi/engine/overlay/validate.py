@@ -13,6 +13,7 @@ from commonplace.openapi.errors import INVALID_OVERLAY, UNSUPPORTED_VERSION
 
 SUPPORTED = ("1.0", "1.1")
 MAX_ACTIONS = 10_000
+MAX_COMPARED_ACTIONS = 500
 _VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
 
 
@@ -24,9 +25,9 @@ class OverlayFinding:
     message: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OverlayReport:
-    """The errors and warnings of an overlay."""
+    """What an overlay declares, with its errors and warnings."""
 
     version: str = ""
     title: str = ""
@@ -45,12 +46,26 @@ def validate_overlay(overlay: Json) -> OverlayReport:
 
     Raises UNSUPPORTED_VERSION for versions other than 1.0 and 1.1.
     """
-    report = OverlayReport()
     if not isinstance(overlay, dict):
-        report.errors.append(OverlayFinding("", "The overlay must be an object."))
-        return report
-    version = overlay.get("overlay")
-    report.version = str(version) if version is not None else ""
+        return OverlayReport(errors=[OverlayFinding("", "The overlay must be an object.")])
+    version, info, actions = overlay.get("overlay"), overlay.get("info"), overlay.get("actions")
+    title = info.get("title") if isinstance(info, dict) else None
+    report = OverlayReport(
+        str(version) if version is not None else "",
+        title if isinstance(title, str) else "",
+        len(actions) if isinstance(actions, list) else 0,
+    )
+    newer = _check_version(report, version)
+    _check_keys(report, overlay, "", ("overlay", "info", "extends", "actions"))
+    if "extends" in overlay and not isinstance(overlay["extends"], str):
+        report.errors.append(OverlayFinding("/extends", "`extends` must be a string."))
+    _check_info(report, overlay, newer=newer)
+    _check_actions(report, overlay, newer=newer)
+    return report
+
+
+def _check_version(report: OverlayReport, version: Json) -> bool:
+    """Check the declared version; tell whether it is newer than 1.0."""
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if version is None:
         report.errors.append(OverlayFinding("", "`overlay`, the version, is missing."))
@@ -64,33 +79,27 @@ def validate_overlay(overlay: Json) -> OverlayReport:
         report.errors.append(
             OverlayFinding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0.")
         )
-    newer = match is not None and match[2] != "0"
-    _check_keys(report, overlay, "", ("overlay", "info", "extends", "actions"))
-    if "extends" in overlay and not isinstance(overlay["extends"], str):
-        report.errors.append(OverlayFinding("/extends", "`extends` must be a string."))
-    _check_info(report, overlay, newer=newer)
+    return match is not None and match[2] != "0"
+
+
+def _check_actions(report: OverlayReport, overlay: JsonObject, *, newer: bool) -> None:
     actions = overlay.get("actions")
     if not isinstance(actions, list):
-        report.errors.append(
-            OverlayFinding(
-                "/actions",
-                "`actions` must be a list." if "actions" in overlay else "`actions` is missing.",
-            )
-        )
-        return report
-    report.action_count = len(actions)
+        message = "`actions` must be a list." if "actions" in overlay else "`actions` is missing."
+        report.errors.append(OverlayFinding("/actions", message))
+        return
     if not actions:
         report.errors.append(OverlayFinding("/actions", "There must be at least one action."))
     if len(actions) > MAX_ACTIONS:
         report.errors.append(OverlayFinding("/actions", f"More than {MAX_ACTIONS} actions."))
-        return report
+        return
     for index, action in enumerate(actions):
         _check_action(report, action, f"/actions/{index}", newer=newer)
-        if action in actions[:index] if len(actions) <= 500 else False:
+        # Comparing each action with all before it takes quadratic time.
+        if len(actions) <= MAX_COMPARED_ACTIONS and action in actions[:index]:
             report.errors.append(
                 OverlayFinding(f"/actions/{index}", "The same action appears twice.")
             )
-    return report
 
 
 def require_valid_overlay(overlay: Json) -> None:
@@ -143,8 +152,6 @@ def _check_info(report: OverlayReport, overlay: JsonObject, *, newer: bool) -> N
             report.errors.append(OverlayFinding("/info", f"`{name}` is missing."))
         elif not isinstance(info[name], str):
             report.errors.append(OverlayFinding(f"/info/{name}", f"`{name}` must be a string."))
-    if isinstance(info.get("title"), str):
-        report.title = info["title"]
     if newer and "description" in info and not isinstance(info["description"], str):
         report.errors.append(OverlayFinding("/info/description", "`description` must be a string."))
     _check_keys(
