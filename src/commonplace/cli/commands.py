@@ -121,7 +121,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
 
         say("Aborted.")
         return 1
-    except Exception as error:
+    except Exception as error:  # Typer bundles its own Click: no base class is public
         return _usage_error(error)
     return code if isinstance(code, int) else 0 if code is None else 1
 
