@@ -161,7 +161,7 @@ def test_each_model_has_its_own_time_limit(slow: str, model: ModelServer, tmp_pa
         assert [chunk["file_path"] for chunk in answer["chunks"]] == ["/a.md"]
 
 
-def test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time(
+def test_envelopes_have_the_configured_key_prefix_and_time(
     model: ModelServer, tmp_path: Path
 ) -> None:
     server = Valkey()

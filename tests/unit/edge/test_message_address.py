@@ -11,7 +11,10 @@ from commonplace.edge.message_address import peek
     ("head", "found"),
     [
         (
-            b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"oas_parse","arguments":{"name":"x',
+            (
+                b'{"jsonrpc":"2.0","id":3,"method":"tools/call",'
+                b'"params":{"name":"oas_parse","arguments":{"name":"x'
+            ),
             ("tools/call", "oas_parse", 3),
         ),
         (
