@@ -198,7 +198,7 @@ def lists() -> bool:
                 times = []
                 for _ in range(60):
                     begun = time.perf_counter()
-                    found = await files.service.listing(local_user(), "p")
+                    found = await files.service.list_directory(local_user(), "p")
                     times.append(time.perf_counter() - begun)
                     assert len(found.entries) == 100
                 return median(times) * 1000

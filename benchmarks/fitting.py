@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.retrieval import CUT
-from commonplace.search.fusion import LEADERS, PIVOT, SLOPE, Parameters, calibrated
+from commonplace.search.fusion import LEADERS, PIVOT, SLOPE, Parameters, calibrate_score
 
 FITTED = ("lexical_weight", "prior_terms", "sharpness", "coverage_gain", "consensus")
 PRIOR = Parameters(
@@ -256,7 +256,7 @@ def calibration_error(
 ) -> float:
     """Expected calibration error over equally filled bins."""
     logs, right = top(features, parameters, features.chosen(half))
-    score = np.array([calibrated(math.exp(value), parameters) for value in logs])
+    score = np.array([calibrate_score(math.exp(value), parameters) for value in logs])
     order = np.argsort(score)
     return float(
         sum(

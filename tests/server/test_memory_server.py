@@ -151,7 +151,8 @@ def models() -> Path:
     own = Path(__file__).resolve().parents[2] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
         if any(
-            model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)
+            model.name == embed_models.DEFAULT_MODEL
+            for model in embed_models.list_installed(folder)
         ):
             return folder
     embed_models.install_default(own)

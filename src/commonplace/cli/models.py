@@ -92,7 +92,7 @@ def _model_name(folder: Path | None, hub: str | None) -> str:
 
 
 def _is_installed(name: str) -> bool:
-    return any(model.name == name for model in embed_models.installed(_folder()))
+    return any(model.name == name for model in embed_models.list_installed(_folder()))
 
 
 def _install(
@@ -116,7 +116,7 @@ def _install(
 def list_models(as_json: JsonFlag = False) -> None:
     """Show the installed models."""
     with _model_errors():
-        models = embed_models.installed(_folder())
+        models = embed_models.list_installed(_folder())
     if as_json:
         print_json({"models": [asdict(model) for model in models]})
     else:

@@ -31,7 +31,9 @@ def check_prefix(prefix: str) -> None:
         raise invalid("path_prefix", f"path_prefix has at most {MAX_PREFIX_CHARACTERS} characters")
 
 
-def clamped(name: str, value: int | None, default: int, most: int) -> tuple[int, tuple[str, ...]]:
+def clamp_limit(
+    name: str, value: int | None, default: int, most: int
+) -> tuple[int, tuple[str, ...]]:
     """Return a limit within its bounds, and a note if it was lowered."""
     if value is None:
         return min(default, most), ()

@@ -110,13 +110,13 @@ class FolderImport:
         self.report.ignored = len(scan.ignored)
         existing = await self._inventory()
         done = 0
-        for batch in _batches(self._planned(scan.files, existing)):
+        for batch in _batches(self._plan(scan.files, existing)):
             await asyncio.gather(
                 *(self._store(planned, existing.get(planned.path)) for planned in batch)
             )
             done += len(batch)
             progress(done)
-        self.report.missing = sorted(self._missing(existing.values()))
+        self.report.missing = sorted(self._find_missing(existing.values()))
         self.report.renamed.sort(key=lambda renamed: renamed.source_path)
         self.report.skipped.sort(key=lambda skipped: skipped.path)
         self.report.hidden.sort()
@@ -136,7 +136,7 @@ class FolderImport:
             after = page[-1].path
         return found
 
-    def _planned(
+    def _plan(
         self, files: Sequence[FolderFile], existing: dict[str, StoredFile]
     ) -> Iterator[_Planned]:
         sources = {path: file.provenance.source_path for path, file in existing.items()}
@@ -205,7 +205,7 @@ class FolderImport:
         if planned.provenance.source_path is not None:
             self.report.renamed.append(Renamed(planned.provenance.source_path, planned.path))
 
-    def _missing(self, existing: Iterable[StoredFile]) -> Iterator[str]:
+    def _find_missing(self, existing: Iterable[StoredFile]) -> Iterator[str]:
         """Yield paths that an earlier import stored and that are no longer in the folder."""
         start = f"{self._under}/"
         for file in existing:

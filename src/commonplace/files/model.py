@@ -54,10 +54,12 @@ def project_name(value: str) -> Project:
 def file_path(value: str, *, field: str = "path") -> FilePath:
     """Return a legal path (`""` is the root); INVALID_PATH names the rule and the probable path."""
     if value == "" or (
-        len(value) <= MAX_PATH_CHARACTERS and _PATH.fullmatch(value) and not _dotted(value)
+        len(value) <= MAX_PATH_CHARACTERS
+        and _PATH.fullmatch(value)
+        and not _has_dot_segments(value)
     ):
         return FilePath(value)
-    meant = _meant(value)
+    meant = _probable_path(value)
     raise CommonplaceError(
         INVALID_PATH,
         f"{field}: {_broken_rule(value)}.",
@@ -73,7 +75,7 @@ def is_prefix_of_paths(prefix: str) -> bool:
     return _LEGAL.fullmatch(prefix) is not None
 
 
-def _dotted(value: str) -> bool:
+def _has_dot_segments(value: str) -> bool:
     return "/./" in value or "/../" in value or value.endswith(("/.", "/.."))
 
 
@@ -93,14 +95,16 @@ def _broken_rule(value: str) -> str:
     return "the segments . and .. are not allowed"
 
 
-def _meant(value: str) -> str | None:
+def _probable_path(value: str) -> str | None:
     """Return the legal path that was probably meant: only separators are corrected."""
     if len(value) > MAX_PATH_CHARACTERS or not _LEGAL.fullmatch(value):
         return None
     tidy = "".join(f"/{segment}" for segment in value.split("/") if segment)
     return (
         tidy
-        if _PATH.fullmatch(tidy) and not _dotted(tidy) and len(tidy) <= MAX_PATH_CHARACTERS
+        if _PATH.fullmatch(tidy)
+        and not _has_dot_segments(tidy)
+        and len(tidy) <= MAX_PATH_CHARACTERS
         else None
     )
 

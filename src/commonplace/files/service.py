@@ -14,7 +14,7 @@ from dataclasses import replace
 from commonplace.files.checks import (
     MAX_PREFIX_CHARACTERS,
     check_prefix,
-    clamped,
+    clamp_limit,
     invalid,
     is_directory,
 )
@@ -129,7 +129,7 @@ class FilesService:
         start = found.start + dropped
         return ReadText(content, start, start + len(content.encode()), found.entry)
 
-    async def listing(
+    async def list_directory(
         self,
         caller: AuthContext,
         project: str,
@@ -140,7 +140,7 @@ class FilesService:
         tenant, name, place = await self._admit(caller, project, "" if path == "/" else path)
         if depth < 0:
             raise invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
-        most, notes = clamped(
+        most, notes = clamp_limit(
             "limit", limit, self.settings.list_limit_default, self.settings.list_limit_max
         )
         entry = await self._files.entry(tenant, name, place)
@@ -210,7 +210,7 @@ class FilesService:
                 provenance, source_path=check_source_path(place, provenance.source_path)
             )
         change = FileChange(
-            place, lambda old: text.written(old, new, offset, mode), self._limits(), if_match
+            place, lambda old: text.apply_write(old, new, offset, mode), self._limits(), if_match
         )
         entry = await self._apply(tenant, name, change, provenance)
         await self._offer(caller, (name, place))
@@ -236,7 +236,7 @@ class FilesService:
 
         def replace_text(content: bytes) -> bytes:
             nonlocal count
-            changed, count = text.replaced(content, old, new, replace_all)
+            changed, count = text.replace_text(content, old, new, replace_all)
             return changed
 
         change = FileChange(place, replace_text, self._limits(), if_match, must_exist=True)
@@ -323,7 +323,7 @@ class FilesService:
         self._search.check_enabled()
         check_query(query)
         check_prefix(path_prefix)
-        most, notes = clamped("limit", limit, options.limit_default, options.limit_max)
+        most, notes = clamp_limit("limit", limit, options.limit_default, options.limit_max)
         found = await self._search.search(
             FileQuery(tenant, name, query, path_prefix, most, caller.model_key)
         )
@@ -350,7 +350,7 @@ class FilesService:
         """
         tenant, name, _ = await self._admit(caller, project, "")
         check_prefix(path_prefix)
-        most, notes = clamped("limit", limit, limit, GREP_LIMIT_MAX)
+        most, notes = clamp_limit("limit", limit, limit, GREP_LIMIT_MAX)
         compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
         matches: list[tuple[FilePath, LineMatch]] = []
         searched, after = 0, ""
@@ -396,7 +396,7 @@ class FilesService:
             rebuild=rebuild,
         )
 
-    async def settled(
+    async def wait_until_indexed(
         self,
         caller: AuthContext,
         timeout_seconds: float,

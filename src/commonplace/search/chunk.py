@@ -90,7 +90,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         top_level = blank or (indented and _TOP_LEVEL.match(line) is not None)
         is_blank = line.isspace()
         if lines and not fence and not is_blank and (found or opens_code or top_level):
-            yield from _sized(lines, heading)
+            yield from _fit(lines, heading)
             lines, heading = [], (0, "")
         if found:
             heading = (len(found.group(1)), found.group(2))
@@ -99,7 +99,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         lines.append(line)
         blank, indented = is_blank, line[0] in " \t" and not is_blank
     if lines:
-        yield from _sized(lines, heading)
+        yield from _fit(lines, heading)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _lines(text: str) -> Iterator[str]:
         at = end
 
 
-def _sized(lines: list[str], heading: tuple[int, str]) -> Iterator[_Block]:
+def _fit(lines: list[str], heading: tuple[int, str]) -> Iterator[_Block]:
     joined = "".join(lines)
     size = len(joined) if joined.isascii() else len(joined.encode())
     if size <= MAX_BYTES:

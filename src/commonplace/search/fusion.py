@@ -91,7 +91,7 @@ def lexical_evidence(
     )
 
 
-def calibrated(
+def calibrate_score(
     evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0, prior: float = 0.0
 ) -> float:
     """Return evidence as a chance between 0 and 1; keeps the order.
@@ -145,9 +145,9 @@ def fuse(
     found = {
         key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()
     }
-    stretched = _stretch(found, cosines or {}) if fixed is not None else {}
+    stretched = _stretch_lists(found, cosines or {}) if fixed is not None else {}
     agreed = (
-        _agreed(found, cosines, vectors, parameters, legibility)
+        _apply_consensus(found, cosines, vectors, parameters, legibility)
         if cosines and vectors and fixed is None
         else {}
     )
@@ -162,8 +162,10 @@ def fuse(
             else 0.0
         )
         words = side.evidence if side is not None else 0.0
-        judged = calibrated(semantic + words, parameters, unread=unread, prior=prior)
-        score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
+        judged = calibrate_score(semantic + words, parameters, unread=unread, prior=prior)
+        score = (
+            judged if fixed is None else _weighted_mean(stretched[key], fixed, cosines is not None)
+        )
         match = matches.get(key)
         explain: JsonObject = {}
         if explained:
@@ -202,7 +204,7 @@ def _explain_meaning(
         explain["legibility"] = round(legibility, 4)
 
 
-def _agreed(
+def _apply_consensus(
     found: Mapping[str, _Lexical],
     cosines: Mapping[str, float],
     vectors: Mapping[str, Vectors],
@@ -281,7 +283,7 @@ def _explain(
     return explain
 
 
-def _stretch(
+def _stretch_lists(
     found: Mapping[str, _Lexical], cosines: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
     """Return (semantic, lexical) of every key, each list stretched to 0..1; absent = 0."""
@@ -304,7 +306,7 @@ def _stretch(
     }
 
 
-def _weighted(parts: tuple[float, float], fixed: Weights, has_semantic: bool) -> float:
+def _weighted_mean(parts: tuple[float, float], fixed: Weights, has_semantic: bool) -> float:
     semantic = fixed.semantic if has_semantic else 0.0
     total = semantic + fixed.lexical
     return (semantic * parts[0] + fixed.lexical * parts[1]) / total if total > 0 else 0.0

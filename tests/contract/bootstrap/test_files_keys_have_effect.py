@@ -92,7 +92,7 @@ def run(app: App, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
         answers = []
         for tool, arguments in calls:
             if tool == "settle":
-                await app.services.files.settled(local_user(), 20.0)
+                await app.services.files.wait_until_indexed(local_user(), 20.0)
                 continue
             outcome = await app.pipeline.run(
                 Call(tool, {"project": "p", **arguments}, local_user())

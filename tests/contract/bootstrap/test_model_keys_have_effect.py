@@ -257,7 +257,9 @@ def test_doctor_reports_models_cache_and_work_that_waits_for_a_key(
                 "file_write", {"project": "p", "path": "/a.md", "content": "green walnut"}
             )
             service = session().app().services.files
-            asyncio.run(service.settled(AuthContext(LOCAL_TENANT, ALL_SCOPES, "local"), 20.0))
+            asyncio.run(
+                service.wait_until_indexed(AuthContext(LOCAL_TENANT, ALL_SCOPES, "local"), 20.0)
+            )
             give_up = time.monotonic() + 20
             while not session().call("file_index_status", {"project": "p"})["waiting_credential"]:
                 assert time.monotonic() < give_up

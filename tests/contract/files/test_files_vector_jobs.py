@@ -290,7 +290,7 @@ def test_names_that_look_like_others_stay_apart(world: World) -> None:
     world.box.model_key = KEY
     jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
     tenant = world.box.rows("SELECT apikey_hash FROM mcp_files LIMIT 1")[0][0]
-    wanting = world.box._loop.run_until_complete(jobs.wanting(tenant, ("p", "/a"), 10))
+    wanting = world.box._loop.run_until_complete(jobs.files_without_key(tenant, ("p", "/a"), 10))
     assert wanting == [("p", "/a")]
 
 

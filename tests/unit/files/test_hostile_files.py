@@ -32,11 +32,11 @@ def test_the_deepest_path_is_written_listed_moved_and_deleted(files: Files) -> N
 
     async def use() -> None:
         await files.service.write(USER, "p", deepest, "x")
-        listing = await files.service.listing(USER, "p", "", depth=1000, limit=1024)
+        listing = await files.service.list_directory(USER, "p", "", depth=1000, limit=1024)
         assert len(listing.entries) == 256
         assert await files.service.rename(USER, "p", "/a", "/b") == 1
         assert await files.service.delete(USER, "p", "/b", recursive=True) == 1
-        assert (await files.service.listing(USER, "p")).entries == []
+        assert (await files.service.list_directory(USER, "p")).entries == []
 
     asyncio.run(use())
 
@@ -71,7 +71,10 @@ def test_hostile_files_are_indexed_within_bounds(files: Files, text: str) -> Non
 def test_huge_offsets_and_lengths_are_accepted(files: Files, limit: int) -> None:
     async def use() -> None:
         await files.service.write(USER, "p", "/f", "body")
-        assert len((await files.service.listing(USER, "p", depth=limit, limit=limit)).entries) == 1
+        assert (
+            len((await files.service.list_directory(USER, "p", depth=limit, limit=limit)).entries)
+            == 1
+        )
         assert (await files.service.read(USER, "p", "/f", offset=limit, length=limit)).content == ""
         with pytest.raises(CommonplaceError):
             await files.service.write(USER, "p", "/f", "x", offset=limit, mode=WriteMode.OVERWRITE)
@@ -99,9 +102,9 @@ def test_names_with_metacharacters_stay_apart(files: Files, name: str) -> None:
     async def use() -> None:
         await files.service.write(USER, "other", "/keep", "keep")
         await files.service.write(USER, name, "/mine", "mine")
-        assert [entry.path for entry in (await files.service.listing(USER, name)).entries] == [
-            "/mine"
-        ]
+        assert [
+            entry.path for entry in (await files.service.list_directory(USER, name)).entries
+        ] == ["/mine"]
         await files.service.delete(USER, name, "/mine")
         assert (await files.service.read(USER, "other", "/keep")).content == "keep"
 

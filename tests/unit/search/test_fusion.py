@@ -11,7 +11,7 @@ from commonplace.search.fusion import (
     ABSTAIN_BELOW,
     DEFAULT,
     Weights,
-    calibrated,
+    calibrate_score,
     fuse,
     lexical_evidence,
     semantic_evidence,
@@ -83,11 +83,11 @@ def test_evidence_grows_with_each_of_its_signals() -> None:
 
 @pytest.mark.parametrize("evidence", [0.0, 1e-12, 0.1, 1.0, 50.0])
 def test_the_calibrated_score_is_a_probability(evidence: float) -> None:
-    assert 0 <= calibrated(evidence) <= 1
+    assert 0 <= calibrate_score(evidence) <= 1
 
 
 def test_calibration_keeps_the_order() -> None:
-    values = [calibrated(0.01 * step) for step in range(1, 300)]
+    values = [calibrate_score(0.01 * step) for step in range(1, 300)]
     assert values == sorted(values)
     assert 0 < ABSTAIN_BELOW < 0.5
 
@@ -111,7 +111,7 @@ def test_components_and_explanation_stay_visible() -> None:
     assert hit.explain["matched"] == ["slipstream"]
     assert hit.explain["missing"] == ["boundari", "layer"]
     total = hit.explain["lexical_evidence"] + hit.explain["semantic_evidence"]
-    assert calibrated(total) == pytest.approx(hit.score, abs=1e-3)
+    assert calibrate_score(total) == pytest.approx(hit.score, abs=1e-3)
 
 
 def test_documents_like_the_leaders_move_up_and_the_best_cosine_stays() -> None:

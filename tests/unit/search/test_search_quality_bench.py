@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from benchmarks import fitting, quality, retrieval
 
-from commonplace.search.fusion import DEFAULT, calibrated, fuse
+from commonplace.search.fusion import DEFAULT, calibrate_score, fuse
 
 COLLECTION = retrieval.Collection(
     "toy",
@@ -57,7 +57,7 @@ def test_the_array_formula_is_the_products_formula() -> None:
         hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=read)
         expected = sorted(
             (
-                calibrated(float(value), unread=1 - read)
+                calibrate_score(float(value), unread=1 - read)
                 for value in found[at][features.present[at]]
             ),
             reverse=True,

@@ -76,7 +76,7 @@ def wait_for_index() -> bool:
                 most = max(most, waiting)
                 show(most - waiting, most)
 
-            return await service().settled(
+            return await service().wait_until_indexed(
                 local_user(),
                 SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS,
                 progress,

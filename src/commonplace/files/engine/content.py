@@ -61,7 +61,7 @@ def whole_characters(content: bytes) -> tuple[int, str]:
     return start, content[start:end].decode("utf-8")
 
 
-def written(old: bytes, new: bytes, offset: int, mode: WriteMode) -> bytes:
+def apply_write(old: bytes, new: bytes, offset: int, mode: WriteMode) -> bytes:
     """Return the content after a write; INVALID_OFFSET."""
     if offset < 0:
         raise _invalid_offset("offset must not be negative", offset)
@@ -103,7 +103,7 @@ def _invalid_offset(message: str, offset: int, **details: int) -> CommonplaceErr
     )
 
 
-def replaced(content: bytes, old: bytes, new: bytes, replace_all: bool) -> tuple[bytes, int]:
+def replace_text(content: bytes, old: bytes, new: bytes, replace_all: bool) -> tuple[bytes, int]:
     """Replace text that occurs once, or any number of times with `replace_all`.
 
     Return the content and how many were replaced; EDIT_NOT_UNIQUE.

@@ -59,9 +59,9 @@ def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
             path = "/" + item.relative_to(folder).as_posix()
             if item.name in ALWAYS_IGNORED:
                 continue
-            if _ignored(item, rules):
+            if _is_ignored(item, rules):
                 found.ignored.append(path)
-            elif (reason := _unsuitable(item)) is not None:
+            elif (reason := _reason_to_skip(item)) is not None:
                 found.skipped.append(Skipped(_printable(path), reason))
             elif item.is_dir():
                 enter(item, path, rules)
@@ -82,7 +82,7 @@ def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
     return found
 
 
-def _unsuitable(item: Path) -> str | None:
+def _reason_to_skip(item: Path) -> str | None:
     if item.is_symlink():
         return "a symbolic link; links are not followed"
     if not item.is_dir() and not item.is_file():
@@ -123,7 +123,7 @@ def _rules_above(folder: Path) -> tuple[tuple[Path, Any], ...]:
     return ()  # not in a repository: ignore the folders above
 
 
-def _ignored(item: Path, rules: tuple[tuple[Path, Any], ...]) -> bool:
+def _is_ignored(item: Path, rules: tuple[tuple[Path, Any], ...]) -> bool:
     """Return whether a file is ignored: as in git, the innermost rule decides."""
     for base, spec in reversed(rules):
         name = item.relative_to(base).as_posix() + ("/" if item.is_dir() else "")

@@ -110,7 +110,7 @@ class _Chooser:
             chosen = (
                 name
                 if spell_segment(name) == name
-                else self._spelled(stored, original, is_file, used)
+                else self._spell_free(stored, original, is_file, used)
             )
             used.add(chosen)
             if is_file:
@@ -118,18 +118,18 @@ class _Chooser:
             else:
                 yield from self.choose(folder.folders[name], f"{stored}/{chosen}", original)
 
-    def _spelled(self, stored: str, original: str, is_file: bool, used: set[str]) -> str:
+    def _spell_free(self, stored: str, original: str, is_file: bool, used: set[str]) -> str:
         directory, _, name = self.known.get(original, "").rpartition("/")
         if is_file and name and directory == stored and name not in used:
             return name
         spelled, count = spell_segment(original.rpartition("/")[2]), 1
-        while (chosen := number_segment(spelled, count)) in used or self._taken(
+        while (chosen := number_segment(spelled, count)) in used or self._is_taken(
             f"{stored}/{chosen}", original, is_file
         ):
             count += 1
         return chosen
 
-    def _taken(self, path: str, original: str, is_file: bool) -> bool:
+    def _is_taken(self, path: str, original: str, is_file: bool) -> bool:
         if path in self.existing:
             return not is_file or self.existing[path] != original
         return is_file and path in self.directories

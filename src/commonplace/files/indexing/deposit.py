@@ -47,7 +47,7 @@ class KeyDeposit:
         tenant = auth.apikey_hash
         key = self._handover.fingerprint(auth.model_key)
         try:
-            while files := await self._jobs.wanting(tenant, at, BATCH, key):
+            while files := await self._jobs.files_without_key(tenant, at, BATCH, key):
                 references = await self._handover.deposit(
                     [CredentialPurpose(tenant, *file) for file in files], auth.model_key
                 )

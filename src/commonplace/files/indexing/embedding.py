@@ -171,11 +171,11 @@ class EmbeddingWorker:
             for job in claimed:
                 task = asyncio.create_task(self._work(job))
                 self._tasks.add(task)
-                task.add_done_callback(self._finished)
+                task.add_done_callback(self._forget_finished)
             if not claimed:
                 return
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
+    def _forget_finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if self._wake is not None:
             self._wake.set()

@@ -248,7 +248,7 @@ class SqlIndexStore:
             for job in jobs:
                 row = connection.execute(self._queries["file_whole"], _keys(job)).fetchone()
                 content_hash, content = row if row else (None, b"")
-                found.append(Source(content_hash, content, self._indexed(connection, job)))
+                found.append(Source(content_hash, content, self._indexed_chunks(connection, job)))
                 room -= len(content)
                 if room <= 0:
                     break
@@ -266,7 +266,7 @@ class SqlIndexStore:
         complete: bool,
     ) -> bool:
         def work(connection: SqlConnection) -> bool:
-            if not self._is_leased(connection, job) or not self._unchanged(
+            if not self._is_leased(connection, job) or not self._is_unchanged(
                 connection, job, content_hash
             ):
                 # a newer generation of the job is queued, or another worker has the job
@@ -307,11 +307,11 @@ class SqlIndexStore:
         values = {"id": job.id, "generation": job.generation, "owner": self._owner}
         return connection.execute(self._queries["job_held"], values).fetchone() is not None
 
-    def _unchanged(self, connection: SqlConnection, job: Job, content_hash: str | None) -> bool:
+    def _is_unchanged(self, connection: SqlConnection, job: Job, content_hash: str | None) -> bool:
         row = connection.execute(self._queries["file"], _keys(job)).fetchone()
         return (row[4] if row else None) == content_hash
 
-    def _indexed(self, connection: SqlConnection, job: Job) -> tuple[IndexedChunk, ...]:
+    def _indexed_chunks(self, connection: SqlConnection, job: Job) -> tuple[IndexedChunk, ...]:
         return tuple(
             IndexedChunk(*row)
             for row in connection.execute(self._queries["chunks_of_file"], _keys(job))

@@ -172,7 +172,7 @@ class PostgresEmbeddings:
             found = connection.execute(_QUERIES["nearest_exact"], values, binary=True)
         answers = [*found, *(asked or ())]
         cosines = {str(key): float(similarity) for key, similarity, _ in answers}
-        vectors = {str(key): _unpacked(packed) for key, _, packed in answers}
+        vectors = {str(key): _unpack(packed) for key, _, packed in answers}
         return Neighbours(
             cosines,
             rows if rows <= self._exact_rows else max(rows, int(documents)),
@@ -305,7 +305,7 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
     return database.write_now(work, lock_timeout_seconds=60)
 
 
-def _unpacked(packed: bytes) -> Any:
+def _unpack(packed: bytes) -> Any:
     """Decode a halfvec of pgvector: its length, a reserved word, big-endian numbers."""
     import numpy as np
 

@@ -66,7 +66,7 @@ class PostgresWords:
         prefix: str = "",
     ) -> LexicalResult:
         return await self._read(
-            lambda connection: _ranked(connection, partition, terms, weights, limit, prefix, None)
+            lambda connection: _rank(connection, partition, terms, weights, limit, prefix, None)
         )
 
     async def score_keys(
@@ -80,7 +80,7 @@ class PostgresWords:
         """Score given chunks wherever they rank; leave out those without a query term."""
         ids = [int(key.rpartition("#")[2]) for key in keys]
         return await self._read(
-            lambda connection: _ranked(connection, partition, terms, weights, len(ids), "", ids)
+            lambda connection: _rank(connection, partition, terms, weights, len(ids), "", ids)
         )
 
     async def _read(self, work: Callable[[PostgresConnection], LexicalResult]) -> LexicalResult:
@@ -119,16 +119,16 @@ def words_of(partition_id: int, terms: Terms) -> str:
                 for n in range(1, min(frequency, MAX_FREQUENCY) + 1)
             ]
     return " ".join(
-        f"{_quoted(term)}:{','.join(where)}" if where else _quoted(term)
+        f"{_quote(term)}:{','.join(where)}" if where else _quote(term)
         for term, where in places.items()
     )
 
 
-def _quoted(term: str) -> str:
+def _quote(term: str) -> str:
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _ranked(
+def _rank(
     connection: PostgresConnection,
     partition: Partition,
     terms: Sequence[str],
@@ -151,7 +151,7 @@ def _ranked(
         _QUERIES["words_documents"], {**place, "limit": COUNTED}
     ).fetchone()
     documents = int(counted[0]) if counted else 0
-    bound = {term: f"{_quoted(f'#{row[0]}')} & {_quoted(term)}" for term in asked}
+    bound = {term: f"{_quote(f'#{row[0]}')} & {_quote(term)}" for term in asked}
     holders = connection.execute(
         _QUERIES["words_holders"], {"terms": _json(list(bound.values()))}
     ).fetchall()
@@ -162,8 +162,8 @@ def _ranked(
     terms_by_idf = sorted(terms_by_idf, key=informative_first)[:MAX_QUERY_TERMS]
     values = {
         **place,
-        "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in terms_by_idf]),
-        "weights": _labelled(weights),
+        "terms": _json([(bound[term.term], _quote(term.term), term.idf) for term in terms_by_idf]),
+        "weights": _label_weights(weights),
         "ids": ids if ids is None else list(ids),
         "prefix": prefix,
         "upper": upper_bound(prefix),
@@ -183,7 +183,7 @@ def _ranked(
     )
 
 
-def _labelled(weights: Mapping[str, float]) -> list[float]:
+def _label_weights(weights: Mapping[str, float]) -> list[float]:
     """Return the weights of the fields in PostgreSQL's order, D to A, the largest 1."""
     largest = max(weights.values(), default=1.0) or 1.0
     by_label = {

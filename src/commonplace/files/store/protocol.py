@@ -266,7 +266,7 @@ class VectorJobStore(Protocol):
     Filled by the index store in the transaction that finishes a file's words.
     """
 
-    async def wanting(
+    async def files_without_key(
         self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = ""
     ) -> list[tuple[Project, FilePath]]:
         """Return files of a tenant whose vectors lack a key.

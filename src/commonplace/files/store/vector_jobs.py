@@ -48,7 +48,7 @@ class SqlVectorJobs:
 
     # Keys of callers
 
-    async def wanting(
+    async def files_without_key(
         self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = ""
     ) -> list[tuple[Project, FilePath]]:
         values = {"tenant": tenant, "now": self._now(), "limit": limit, "key": key}
@@ -140,7 +140,7 @@ class SqlVectorJobs:
         )
 
     async def complete(self, job: VectorJob) -> bool:
-        return await self._changed("vector_complete", job)
+        return await self._change("vector_complete", job)
 
     async def wait(
         self, job: VectorJob, error: str, delay_seconds: float, refused_key: str | None = None
@@ -152,7 +152,7 @@ class SqlVectorJobs:
             "delay": _microseconds(delay_seconds),
         }
         values["refused"] = refused_key
-        if await self._changed("vector_wait", job, **values):
+        if await self._change("vector_wait", job, **values):
             return True
         # a key came meanwhile, or the file changed
         await self.retry(job, error, 0.0, job.retry_count)
@@ -167,10 +167,10 @@ class SqlVectorJobs:
             "delay": _microseconds(delay_seconds),
             "retry_count": retry_count,
         }
-        await self._changed("vector_retry", job, **values)
+        await self._change("vector_retry", job, **values)
 
     async def bury(self, job: VectorJob, error: str) -> bool:
-        return await self._changed("vector_bury", job, error=error, now=self._now())
+        return await self._change("vector_bury", job, error=error, now=self._now())
 
     async def counts(
         self, tenant: str | None = None, project: Project | None = None
@@ -199,7 +199,7 @@ class SqlVectorJobs:
     def _lease(self, owner: str) -> dict[str, object]:
         return {"owner": owner, "now": self._now(), "lease": _microseconds(VECTOR_LEASE_SECONDS)}
 
-    async def _changed(self, name: str, job: VectorJob, **values: object) -> bool:
+    async def _change(self, name: str, job: VectorJob, **values: object) -> bool:
         """Change a job if it is still the one that was claimed; return whether it was."""
         error = values.get("error")
         if isinstance(error, str):

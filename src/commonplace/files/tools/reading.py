@@ -143,7 +143,7 @@ class FileListOutput(TypedDict):
 def file_list_tool(service: Callable[[], FilesService]) -> Tool:
     async def listing(ctx: Context, args: FileListInput) -> FileListOutput:
         limit = args.limit if "limit" in args.model_fields_set else None
-        found = await service().listing(ctx.auth, args.project, args.path, args.depth, limit)
+        found = await service().list_directory(ctx.auth, args.project, args.path, args.depth, limit)
         answer: FileListOutput = {
             "entries": [entry_out(entry) for entry in found.entries],
             "has_more": found.has_more,

@@ -48,7 +48,7 @@ STORING_ERRORS = (
 MAX_RESTORED_SHOWN = 100
 
 
-def _stored(entry: FileEntry) -> tuple[int, str, str]:
+def _entry_fields(entry: FileEntry) -> tuple[int, str, str]:
     return entry.size, moment(entry.updated_at), entry.content_hash or ""
 
 
@@ -96,7 +96,7 @@ def file_write_tool(service: Callable[[], FilesService]) -> Tool:
             args.if_match,
             provenance,
         )
-        size, updated_at, digest = _stored(entry)
+        size, updated_at, digest = _entry_fields(entry)
         return {
             "bytes_written": count,
             "size": size,
@@ -157,7 +157,7 @@ def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
             args.replace_all,
             args.if_match,
         )
-        size, updated_at, digest = _stored(entry)
+        size, updated_at, digest = _entry_fields(entry)
         return {
             "replacements": count,
             "size": size,

@@ -100,7 +100,7 @@ class IndexSearcher:
     def run(
         self, connection: SqlConnection, plan: QueryPlan, limit: int, prefix: str
     ) -> LexicalResult:
-        ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
+        ranked = self._rank(connection, plan, limit, prefix) if plan.ids else []
         best = in_order([*ranked, *rank_buffered(plan, prefix)])[:limit]
         return self._matches(connection, plan, best)
 
@@ -193,7 +193,7 @@ class IndexSearcher:
         ]
         return LexicalResult(tuple(matches), plan.terms, plan.documents, plan.ceiling)
 
-    def _ranked(
+    def _rank(
         self, connection: SqlConnection, plan: QueryPlan, limit: int, prefix: str
     ) -> list[RankedDocument]:
         """Rank only the documents below a selective prefix, else rank all and filter."""

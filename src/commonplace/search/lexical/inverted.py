@@ -207,10 +207,10 @@ class InvertedIndex:
             else (whole, contained & ~whole)
         ):
             if texts and len(names) < limit:
-                names += self._listed(texts, whole, known, weights, needle, limit - len(names))
+                names += self._list_best(texts, whole, known, weights, needle, limit - len(names))
         return TextMatches((whole | contained).bit_count(), names, relaxed)
 
-    def _listed(
+    def _list_best(
         self,
         texts: int,
         whole: int,
@@ -368,7 +368,7 @@ class InvertedIndex:
         total = len(self._slots)
         idfs = [idf(total, len(impacts)) for impacts in weights]
         if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
-            return sorted(self._scored(numbers_in(allowed), weights, idfs))[:limit]
+            return sorted(self._score(numbers_in(allowed), weights, idfs))[:limit]
         if len(stems) == 1 and allowed == self._ranked[stems[0]].texts:
             return [
                 (negative * idfs[0], name)
@@ -376,7 +376,7 @@ class InvertedIndex:
             ]
         return self._threshold(stems, weights, idfs, allowed, limit)
 
-    def _scored(
+    def _score(
         self, slots: Iterable[int], weights: Sequence[Mapping[int, float]], idfs: Sequence[float]
     ) -> Scored:
         names = self._names
@@ -404,7 +404,7 @@ class InvertedIndex:
             upto = depth + step
             fresh = {entry[2] for order in orders for entry in order[depth:upto]} - visited
             visited |= fresh
-            leaders = sorted([*leaders, *self._scored(those_in(allowed, fresh), weights, idfs)])[
+            leaders = sorted([*leaders, *self._score(those_in(allowed, fresh), weights, idfs)])[
                 :limit
             ]
             depth, step = upto, 2 * step

@@ -86,13 +86,13 @@ class PostingCache:
         lists = [(term, found) for term, found in lists if len(found.ids)]
         if not lists:
             return
-        ids, scores = _summed(lists)
+        ids, scores = _sum_scores(lists)
         edge = 0.0
         if len(scores) > first:
             edge = _edge(scores, first)
             if edge > 0:
-                yield from _ordered(ids, scores, np.flatnonzero(scores >= edge))
-        yield from _ordered(
+                yield from _in_order(ids, scores, np.flatnonzero(scores >= edge))
+        yield from _in_order(
             ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0)
         )
 
@@ -108,10 +108,10 @@ class PostingCache:
 
         known = self._lists.peek(term_id) if not anew else None
         if known is None and not anew:
-            known = self._packed(connection, term_id)
+            known = self._load_packed(connection, term_id)
         last = int(known.ids[-1]) if known is not None and len(known.ids) else 0
         fresh = read_postings(connection, self._queries, term_id, last)
-        made = _unpacked(fresh)
+        made = _unpack(fresh)
         if known is not None:
             made = (
                 known
@@ -126,11 +126,11 @@ class PostingCache:
         self._lists.put(term_id, made)
         return made
 
-    def _packed(self, connection: SqlConnection, term_id: int) -> _List | None:
+    def _load_packed(self, connection: SqlConnection, term_id: int) -> _List | None:
         import numpy as np
 
         row = connection.execute(self._queries["packed"], {"term": term_id}).fetchone()
-        return _unpacked(np.frombuffer(row[0], dtype="<i8")) if row else None
+        return _unpack(np.frombuffer(row[0], dtype="<i8")) if row else None
 
 
 def read_postings(
@@ -145,7 +145,7 @@ def read_postings(
     return np.array(orjson.loads(row[0]) if row else [], dtype=np.int64)
 
 
-def _unpacked(postings: Any) -> _List:
+def _unpack(postings: Any) -> _List:
     import numpy as np
 
     ids = postings >> ID_SHIFT
@@ -157,7 +157,7 @@ def _unpacked(postings: Any) -> _List:
     )
 
 
-def _summed(lists: Sequence[tuple[TermWeight, _List]]) -> tuple[Integers | int, Floats]:
+def _sum_scores(lists: Sequence[tuple[TermWeight, _List]]) -> tuple[Integers | int, Floats]:
     """Return document ids and scores; instead of ids, the first id if they are dense."""
     import numpy as np
 
@@ -188,7 +188,7 @@ def _edge(scores: Floats, first: int) -> float:
     return float(np.partition(scores, len(scores) - first)[len(scores) - first])
 
 
-def _ordered(ids: Integers | int, scores: Floats, places: Any) -> Iterator[tuple[int, float]]:
+def _in_order(ids: Integers | int, scores: Floats, places: Any) -> Iterator[tuple[int, float]]:
     import numpy as np
 
     chosen = scores[places]

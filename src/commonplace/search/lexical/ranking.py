@@ -100,7 +100,7 @@ class SqlRanker:
         ranked: list[RankedDocument] = []
         deleted = 0
         remaining = iter(rows)
-        while (len(ranked) < wanted or _tied(ranked, wanted)) and (
+        while (len(ranked) < wanted or _is_tied(ranked, wanted)) and (
             block := list(islice(remaining, wanted))
         ):
             parameters = {
@@ -143,7 +143,7 @@ def in_order(ranked: Iterable[RankedDocument]) -> list[RankedDocument]:
     return sorted(rounded, key=lambda row: (-row.score, row.key))
 
 
-def _tied(ranked: Sequence[RankedDocument], wanted: int) -> bool:
+def _is_tied(ranked: Sequence[RankedDocument], wanted: int) -> bool:
     """Return whether the last row scores as the last within the limit: the next may, too."""
     edge = wanted - TIE_ROOM - 1
     if edge < 0 or len(ranked) >= wanted + MOST_TIED:

@@ -154,7 +154,7 @@ class LocalEmbedder:
 
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BULK_TEXTS):
-            model = self._wanted()
+            model = self._acquire()
             encoded = model.encode(texts[start : start + BULK_TEXTS])
             with self._bulk:
                 vectors[start : start + len(encoded)] = list(self._workers.map(model.run, encoded))
@@ -164,7 +164,7 @@ class LocalEmbedder:
         known = self._queries.get(text)
         if known is not None:
             return known
-        model = self._wanted()
+        model = self._acquire()
         vector: Vectors = model.run(model.encode([text])[0])
         vector.setflags(write=False)
         self._queries.put(text, vector)
@@ -179,7 +179,7 @@ class LocalEmbedder:
         """
         if self.description.language != "en":
             return 1.0
-        letters = self._wanted().letters_per_token(text)
+        letters = self._acquire().letters_per_token(text)
         return min(1.0, max(0.0, (letters - _SHATTERED) / (_WORDS - _SHATTERED))) ** 2
 
     def unload_if_idle(self) -> bool:
@@ -214,7 +214,7 @@ class LocalEmbedder:
                 self._timer.daemon = True
                 self._timer.start()
 
-    def _wanted(self) -> _Model:
+    def _acquire(self) -> _Model:
         self.warm()
         with self._state:
             self._used_at = self._clock()

@@ -86,7 +86,7 @@ def silent(step: str, share: float) -> None:
     """Ignore progress."""
 
 
-def installed(models: Path) -> list[ModelDescription]:
+def list_installed(models: Path) -> list[ModelDescription]:
     if not models.is_dir():
         return []
     found = []
@@ -256,7 +256,7 @@ def _build(
 
     try:
         shape = embed_graph.read_shape(source)
-        with _appearing(_folder(models, name)) as target:
+        with _replacing(_folder(models, name)) as target:
             progress("build", 0.6)
             shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
             _keep_licences(source, target, name, origin, licence)
@@ -364,7 +364,7 @@ def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: 
 
 
 @contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
+def _replacing(folder: Path) -> Iterator[Path]:
     """Yield a scratch folder that replaces `folder` in one rename when the block succeeds."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

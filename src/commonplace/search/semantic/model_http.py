@@ -204,12 +204,12 @@ class ModelEndpoint:
                     raise ModelRejectedError(
                         f"the {self.name} model answered {response.status_code}"
                     )
-                return self._parsed(await _bounded(response)), 0.0
+                return self._parse(await _within_limit(response)), 0.0
         except httpx.HTTPError as error:
             self._breaker.record_failure()
             return f"the {self.name} model cannot be reached ({type(error).__name__})", 0.0
 
-    def _parsed(self, content: bytes | None) -> dict[str, Any]:
+    def _parse(self, content: bytes | None) -> dict[str, Any]:
         try:
             answer = orjson.loads(content) if content is not None else None
         except orjson.JSONDecodeError:
@@ -237,7 +237,7 @@ class ModelEndpoint:
         return self._client
 
 
-async def _bounded(response: httpx.Response) -> bytes | None:
+async def _within_limit(response: httpx.Response) -> bytes | None:
     parts: list[bytes] = []
     size = 0
     async for part in response.aiter_bytes():

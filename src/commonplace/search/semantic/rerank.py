@@ -41,10 +41,10 @@ class ExternalReranker:
             {"model": self._model, "query": _clean(query), "documents": documents, "top_n": wanted},
             key,
         )
-        return _ranked(answer, len(texts), wanted)
+        return _parse_ranking(answer, len(texts), wanted)
 
 
-def _ranked(answer: dict[str, Any], count: int, wanted: int) -> list[Ranked]:
+def _parse_ranking(answer: dict[str, Any], count: int, wanted: int) -> list[Ranked]:
     try:
         found = [
             Ranked(int(row["index"]), float(row["relevance_score"])) for row in answer["results"]

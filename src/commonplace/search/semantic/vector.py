@@ -132,7 +132,7 @@ class VectorIndex:
                 p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests
             ]
             if most is None:
-                fresh |= _embedded(embed, {p.digest: p.text for p in late})
+                fresh |= _embed_texts(embed, {p.digest: p.text for p in late})
                 late = []
             left = {p.key for p in late}
             ready = [p for p in changed if p.key not in left]
@@ -316,10 +316,10 @@ def _embed_new(
 ) -> dict[str, Vectors]:
     known = snapshot.digests if snapshot is not None else {}
     new = {p.digest: p.text for p in wanted.values() if p.digest not in known}
-    return _embedded(embed, dict(islice(new.items(), most)))
+    return _embed_texts(embed, dict(islice(new.items(), most)))
 
 
-def _embedded(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
+def _embed_texts(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
     return dict(zip(texts, embed(list(texts.values())), strict=True)) if texts else {}
 
 

@@ -328,7 +328,7 @@ class VectorFile:
                     first = file.readline(_MAX_JOURNAL_LINE)
             except FileNotFoundError:
                 continue
-            header = _decoded(first)
+            header = _decode(first)
             if header is None or header.get("format") != FORMAT:
                 raise VectorFileError(
                     f"{self._journal_path(generation)} has no header of format {FORMAT}"
@@ -349,7 +349,7 @@ class VectorFile:
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
         records = [
-            record for line in complete.splitlines() if (record := _decoded(line)) is not None
+            record for line in complete.splitlines() if (record := _decode(line)) is not None
         ]
         if len(records) != complete.count(b"\n"):
             raise VectorFileError(f"{path} holds a line that is no JSON")
@@ -373,7 +373,7 @@ class VectorFile:
         snapshot.matrix = rows.reshape(-1, snapshot.dimensions)
 
 
-def _decoded(line: bytes) -> dict[str, Any] | None:
+def _decode(line: bytes) -> dict[str, Any] | None:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError:

