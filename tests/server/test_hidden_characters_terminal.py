@@ -136,6 +136,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "actions": [{"target": f"$.{HOSTILE}", "update": {}}],
     }
     (folder / "overlay.json").write_text(json.dumps(overlay))
+    (folder / "AGENTS.md").write_text(f"# Rules\n\n{NO_CONTROLS}\n")
     (folder / "commonplace.yaml").write_text(
         json.dumps(
             {
@@ -290,6 +291,13 @@ def test_no_command_sends_hidden_characters_to_a_terminal(home: Path) -> None:
         ["instructions", "add", "added", HOSTILE, "--title", HOSTILE, "--owner", HOSTILE],
         ["instructions", "show", "added", "--history"],
         ["instructions", "lint"],
+        ["rules", "for", NO_CONTROLS, "--no-home"],
+        ["rules", "for", "--text", "--no-home"],
+        ["rules", "for", "--as", HOSTILE],
+        ["rules", "check"],
+        ["rules", "check", "--json"],
+        ["rules", "check", "--sarif"],
+        ["rules", "check", "--markdown"],
         ["instructions", "import", "rules.json"],
         ["instructions", "export"],
         ["instructions", "graph"],
