@@ -1,6 +1,4 @@
-"""Mutated documents and random trees: every read tool answers or refuses with a code; nothing is
-INTERNAL, nothing hangs.
-"""
+"""Mutated documents and random trees: every read tool answers or refuses with a code."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ def test_mutated_documents_never_cause_an_internal_error(data: Path, soak: bool)
         try:
             text = orjson.dumps(mutate(value, chooser)).decode()
         except (TypeError, ValueError):
-            continue  # not JSON any more
+            continue  # the mutation is not JSON
         ask_everything(tools, text, original)
 
 

@@ -97,7 +97,7 @@ SPEC: dict[str, Any] = {
 
 
 def ask(tools: Tools, tool: str, spec: Any = SPEC, /, **arguments: Any) -> Any:
-    """Call by the contract's name and hold the answer against the declared output."""
+    """Call a tool by its contract name and validate the answer against the output schema."""
     answer = tools.call(tool, spec=content(spec), **arguments)
     jsonschema_rs.validate(output_schema(tools.registry.tool(tool).output), answer)
     return answer

@@ -1,6 +1,4 @@
-"""A description that is spread over files is read as one: counted, walked, validated, compared
-and bundled.
-"""
+"""Descriptions in several files: counted, walked, validated, compared and bundled as one."""
 
 from __future__ import annotations
 
@@ -27,19 +25,23 @@ FILES = {
   summary: s
   parameters: [{$ref: '../shared.yaml#/parameters/limit'}]
   responses:
-    '200': {description: ok, content: {application/json: {schema: {type: array, items: {$ref: ../schemas/pet.yaml}}}}}
+    '200':
+      description: ok
+      content: {application/json: {schema: {type: array, items: {$ref: ../schemas/pet.yaml}}}}
     default: {$ref: '../shared.yaml#/responses/default'}
 """,
-    "paths/pet.yaml": """parameters: [{name: id, in: path, required: true, schema: {$ref: '../root.yaml#/components/schemas/Local'}}]
+    "paths/pet.yaml": """parameters:
+- {name: id, in: path, required: true, schema: {$ref: '../root.yaml#/components/schemas/Local'}}
 get:
   operationId: get
   summary: s
-  responses: {'200': {description: ok, content: {application/json: {schema: {$ref: ../schemas/pet.yaml}}}}}
+  responses:
+    '200': {description: ok, content: {application/json: {schema: {$ref: ../schemas/pet.yaml}}}}
 """,
-    "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, friends: {type: array, items: "
-    "{$ref: '#'}}}\n",
-    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, kind: {$ref: "
-    "'#/$defs/kind'}}\n"
+    "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, "
+    "friends: {type: array, items: {$ref: '#'}}}\n",
+    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, "
+    "kind: {$ref: '#/$defs/kind'}}\n"
     "$defs: {kind: {type: string, enum: [a, b]}}\n",
     "shared.yaml": """parameters: {limit: {name: limit, in: query, schema: {type: integer}}}
 responses: {default: {description: err, content: {application/json: {schema: {type: object}}}}}
@@ -136,9 +138,7 @@ def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(
 
 
 def test_a_reference_relative_to_the_wrong_folder_is_reported(ask: Any, root: Path) -> None:
-    """Seen from the file that holds it there is nothing; a file of that name beside the root
-    document is another one.
-    """
+    """A file of that name beside the root must not satisfy a reference of another folder."""
     (root.parent / "schemas/owner.yaml").write_text(
         "type: object\nproperties: {a: {$ref: lost.yaml}}\n"
     )

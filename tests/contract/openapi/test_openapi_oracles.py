@@ -1,6 +1,4 @@
-"""Validity as the OpenAPI Initiative's own documents have it, and real documents without false
-errors.
-"""
+"""Verdicts on the documents of the OpenAPI Initiative and on real documents."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ def test_3_3_is_refused_by_version(data: Path, tools: Tools) -> None:
 
 
 def test_every_real_document_loads_walks_and_has_no_false_error(data: Path, tools: Tools) -> None:
-    """The official schema finds no error in any of them, so neither do we; what we add are
-    warnings.
-    """
+    """Documents that the official schema accepts have no errors here either, only warnings."""
     for path in sorted((data / "openapi" / "dev").iterdir()):
         spec = {"file": str(path)}
         answer = tools.call("validate", spec=spec, limit=5)

@@ -1,6 +1,4 @@
-"""Path items behind references inside the document: their operations belong to the paths that
-use them.
-"""
+"""Referenced path items: their operations belong to the paths that use them."""
 
 from __future__ import annotations
 

@@ -43,9 +43,6 @@ def test_exactly_one_input_mode_is_needed(tools: Tools, spec: Any) -> None:
     assert "exactly one" in error.message
 
 
-# validate
-
-
 def test_validate_returns_its_fields(tools: Tools) -> None:
     answer = ask(tools, "validate")
     assert {
@@ -97,9 +94,6 @@ def test_validate_pages_with_totals(tools: Tools) -> None:
     assert (answer["error_count"], len(answer["errors"]), answer["returned"]) == (30, 5, 5)
 
 
-# parse
-
-
 def test_parse_summarises_and_truncates(tools: Tools) -> None:
     answer = ask(tools, "parse")
     assert (answer["version"], answer["title"], answer["format"]) == ("3.0.3", "Pets", "json")
@@ -135,9 +129,6 @@ def test_parse_reads_servers_of_2_0(tools: Tools) -> None:
     ]
 
 
-# walks: operations
-
-
 @pytest.mark.parametrize(
     "arguments",
     [{"limit": -1}, {"offset": -1}, {"extension": "internal"}, {"bogus": 1}, {"detail": "maybe"}],
@@ -147,18 +138,6 @@ def test_wrong_arguments_are_refused(tools: Tools, arguments: Any) -> None:
         tools.error("walk_operations", spec=content(SPEC), **arguments).code.name
         == "INVALID_ARGUMENT"
     )
-
-
-# walks: schemas
-
-
-# walks: parameters
-
-
-# walks: responses, headers, security, paths, refs
-
-
-# diff
 
 
 def differ(tools: Tools, old: Any, new: Any, **arguments: Any) -> Any:
@@ -200,9 +179,6 @@ def test_diff_fields_and_filters(tools: Tools) -> None:
         "changes": [],
         "summary": "No changes detected.",
     }
-
-
-# errors
 
 
 @pytest.mark.parametrize("name", ["validate", "parse", "walk_operations", "walk_refs"])

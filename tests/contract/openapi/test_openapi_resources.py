@@ -1,4 +1,4 @@
-"""Schemas with `$id`: found by it, and the start of the pointers inside them."""
+"""References to schemas with `$id`, and pointers that start at them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference pages say what the code does."""
+"""The reference pages list the rules of the code."""
 
 from __future__ import annotations
 

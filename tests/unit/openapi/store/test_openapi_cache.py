@@ -1,6 +1,4 @@
-"""Documents that leave the cache leave memory with it, without waiting for the garbage
-collector.
-"""
+"""Evicted documents are freed at once, without the garbage collector."""
 
 from __future__ import annotations
 

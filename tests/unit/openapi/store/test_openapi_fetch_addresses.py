@@ -1,6 +1,4 @@
-"""Which addresses may be fetched: an IPv6 address that carries an IPv4 address leads where that
-one leads.
-"""
+"""Rules about addresses, including IPv4 addresses embedded in IPv6 ones."""
 
 from __future__ import annotations
 

@@ -37,9 +37,6 @@ def having(required: bool = True, **flags: bool) -> dict[str, Any]:
     return {**schema, "required": ["a"]} if required else schema
 
 
-# readOnly and writeOnly
-
-
 @pytest.mark.parametrize(
     ("make", "old", "new", "expected"),
     [
@@ -65,9 +62,6 @@ def test_a_hidden_property_is_not_required() -> None:
         list_reported(received(having(False, writeOnly=True)), received(having(writeOnly=True)))
         == []
     )
-
-
-# percent-encoded references
 
 
 @pytest.mark.parametrize("ref", ["Page%5BUser%5D", "Page[User]"])
@@ -99,9 +93,6 @@ def test_encoded_references_between_components_and_into_paths_are_followed() -> 
         return minimal("2.0", paths={"/a": {"get": operation(responses=answer)}}, **parts)
 
     assert list_reported(swagger("string"), swagger("integer")) == [("type-changed", "error")]
-
-
-# shared and circular allOf
 
 
 def shared(count: int, kind: str) -> dict[str, Any]:
@@ -180,9 +171,6 @@ def test_a_property_in_two_compositions_is_compared_in_both() -> None:
     assert list_reported(api(9, 9), api(9, 5)) == [("bound-tightened", "error")]
 
 
-# the schema `false`
-
-
 @pytest.mark.parametrize(
     "wrap",
     [lambda s: s, lambda s: {"properties": {"a": s}}, lambda s: {"type": "array", "items": s}],
@@ -206,9 +194,6 @@ def test_false_allows_nothing(wrap: Any, other: Any) -> None:
     assert list_reported(received(none, "3.1.0"), received(some, "3.1.0")) == [
         ("type-widened", "error")
     ]
-
-
-# what no rule looked at
 
 
 def animals(

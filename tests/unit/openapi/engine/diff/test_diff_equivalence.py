@@ -35,7 +35,7 @@ def list_reported(old: Any, new: Any) -> list[tuple[str, str]]:
 
 
 def both(schema: Any, version: str = "3.0.3", **schemas: Any) -> dict[str, Any]:
-    """A schema that is sent and received."""
+    """Return a document that sends and receives a schema."""
     media = {"content": {"application/json": {"schema": schema}}}
     used = operation(requestBody=media, responses={"200": {"description": "fine", **media}})
     return minimal(version, paths={"/a": {"post": used}}, components={"schemas": schemas})

@@ -15,7 +15,9 @@ from oas_calls import document, minimal, operation
 
 
 def test_every_rule_has_a_case() -> None:
-    assert RULES.keys() - CASES.keys() == {"examples-unchecked"}  # it takes a clock, not a document
+    assert RULES.keys() - CASES.keys() == {
+        "examples-unchecked"
+    }  # depends on time, not on a document
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -77,7 +79,7 @@ def test_schema_objects_of_3_1_are_checked_against_their_dialect() -> None:
 
 
 def test_a_nullable_enum_may_hold_null_and_required_need_not_be_defined() -> None:
-    """The two false errors of the reference."""
+    """The reference implementation reports two false errors here."""
     assert report_on(schema({"type": "string", "nullable": True, "enum": ["a", None]})).errors == []
     assert report_on(schema({"type": "object", "required": ["elsewhere"]})).errors == []
 
@@ -102,7 +104,7 @@ def test_a_renamed_path_parameter_is_an_error_in_a_complete_document(version: st
 
 
 def test_a_part_of_a_larger_description_may_lack_schemes() -> None:
-    """As the official pass document `operation-object-example` does."""
+    """The official pass document `operation-object-example` is such a part."""
     part = minimal(
         "3.1.0",
         paths={

@@ -42,9 +42,7 @@ def test_examples_are_data_not_references() -> None:
 
 
 def test_names_that_are_also_keywords_are_resolved() -> None:
-    """`default` is a response, a property may be called `example`, `value` or `properties`; as
-    keywords they hold data.
-    """
+    """Responses and properties may have names such as `default` or `example`."""
     text = {"type": "string"}
     ref = {"$ref": "#/components/schemas/S"}
     error = {"description": "e"}
@@ -119,9 +117,7 @@ def test_broken_and_circular_chains_are_typed_errors() -> None:
 
 
 def test_reference_bombs_are_bounded() -> None:
-    """Every schema refers ten times to the next: 10^30 nodes if written out; and a full mesh of
-    300.
-    """
+    """A chain that expands to 10^30 nodes, and a full mesh of schemas."""
     chain = {
         f"S{i}": {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}] * 10} for i in range(30)
     } | {"S30": {"type": "string"}}
