@@ -58,12 +58,12 @@ UNSUPPORTED_VERSION = Code(
 UNRESOLVED_REF = Code(
     "UNRESOLVED_REF",
     Kind.INVALID_DATA,
-    "A reference points to nothing; `details` hold the reference and where it stands.",
+    "A reference points to nothing; `details` hold the reference and its place.",
 )
 CIRCULAR_REF = Code(
     "CIRCULAR_REF",
     Kind.INVALID_DATA,
-    "References lead only to each other, so there is no value at their end.",
+    "References lead only to each other, never to a value.",
 )
 ANSWER_TOO_LARGE = Code(
     "ANSWER_TOO_LARGE",

@@ -237,9 +237,8 @@ class _Fixer:
         """Give later operations with a used operationId a number."""
         operations = _Operations()
         operations.rewrite(self.document, "document")
-        every = sorted(
-            operations.identified, key=lambda entry: not entry[1].startswith("/paths/")
-        )  # those of paths keep their names
+        # Operations of paths come first, so that they keep their ids.
+        every = sorted(operations.identified, key=lambda entry: not entry[1].startswith("/paths/"))
         taken = {identifier for identifier, _ in every}
         used: set[str] = set()
         numbers: dict[str, int] = {}

@@ -103,9 +103,8 @@ def _replace(path: Path, text: str) -> None:
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(
-            prefix=".commonplace-", dir=path.parent
-        )  # short: names may be as long as a folder allows
+        # The prefix is short because names may be as long as a folder allows.
+        descriptor, temporary = tempfile.mkstemp(prefix=".commonplace-", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "surrogatepass"))
             file.flush()

@@ -20,9 +20,8 @@ from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.document.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE
 from commonplace.openapi.model import Family
 
-Edge = tuple[
-    str, str
-]  # kind of object and its field; "*" for objects whose every member is of one kind
+# A kind of object and its field; "*" for objects whose members are all of one kind.
+Edge = tuple[str, str]
 Route = tuple[str, ...]
 
 # Anything but a reference to a whole component; path items are components only since 3.1, media
@@ -99,9 +98,7 @@ def replace_lost_references(
     if "$self" not in document and not _has_inner_references(document):
         return document
     places = _Places(document, issues, source, target)
-    places.rewrite(
-        document, "document"
-    )  # finds the targets; what is made of them is made by the second walk
+    places.rewrite(document, "document")  # finds the targets, which the second pass moves
     places.made.clear()
     return places.with_components(places.rewrite(document, "document"))
 
@@ -131,7 +128,7 @@ class _Places(Rewriter):
         self._values: dict[Route, Json] = {}
         self._targets: dict[str, _Target | None] = {}
         self._taken = set(self._section(document))
-        self._copied: list[list[str]] = []  # what stands copied around the object being rewritten
+        self._copied: list[list[str]] = []  # references replaced by copies around this object
         self._resources = 0  # schemas with an `$id` around it
         objects = _OBJECTS_2 if Family.V20 in (source, target) else _OBJECTS
         for kind in (*objects, "media_type") if source is Family.V32 else objects:
@@ -253,7 +250,7 @@ class _Places(Rewriter):
         self.made[name] = self.rewrite(value, "schema")
         self.at = []
 
-    # Other objects stand where they are referred to
+    # Other objects are copied to where they are referred to
     def _enter(self, node: JsonObject, kind: str) -> JsonObject:
         copied: list[str] = []
         self._copied.append(copied)
@@ -262,9 +259,8 @@ class _Places(Rewriter):
             if reference != node["$ref"]:
                 node = {**node, "$ref": reference}
             target = self._find(reference) if reference.startswith("#/") else None
-            stays = (
-                target is not None and target.stays and kind != "media_type"
-            )  # to which 3.1 allows no reference at all
+            # 3.1 allows no references to media types.
+            stays = target is not None and target.stays and kind != "media_type"
             if target is None or stays or not isinstance(target.value, dict):
                 return node
             if any(reference in around for around in self._copied):
@@ -276,7 +272,7 @@ class _Places(Rewriter):
             copied.append(reference)
             self.issues.info(
                 self.pointer("$ref"),
-                f"{self.target} has no place {reference!r}; a copy stands here instead.",
+                f"{self.target} has no place {reference!r}; a copy was put here.",
             )
             beside = {
                 key: value
@@ -343,9 +339,8 @@ def _follow(document: JsonObject, reference: str, kept: frozenset[Edge]) -> _Tar
             stays = stays and (kind, "*") in kept
             kind = "" if key.startswith("x-") else OPEN_SHAPE[kind]
             continue
-        stays = (
-            stays and (kind, key) in kept and not referring
-        )  # what stands beside a reference is mostly dropped
+        # Fields beside a reference are mostly dropped.
+        stays = stays and (kind, key) in kept and not referring
         container, child = SHAPE.get(kind, {}).get(key, (ONE, ""))
         single = container == ONE or (container == ONE_OR_LIST and isinstance(node, dict))
         kind, members = (child, "") if single else ("", child)

@@ -127,7 +127,7 @@ class UpTo31(Rewriter):
                 self.pointer(),
                 "`nullable` beside `allOf` became a choice between the schema and null.",
             )
-        # A discriminator stands beside its choice.
+        # A discriminator belongs beside its choice.
         rules = {
             key: value
             for key, value in schema.items()

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-_EXPANSION = re.compile(
-    r"\{([?&#+./;])([^{}]*)\}"
-)  # RFC 6570 operators; OpenAPI knows plain {name} only
+# Operators of RFC 6570; OpenAPI has plain {name} only.
+_EXPANSION = re.compile(r"\{([?&#+./;])([^{}]*)\}")
 _WHOLE = re.compile(r"\{([^{}]+)\}")
 _QUERY_SAFE = "!$'()*+,;:@/?%-._~[]"
 

@@ -39,7 +39,7 @@ from commonplace.openapi.engine.generate.variants import (
 )
 from commonplace.openapi.engine.require import require_object
 
-# Keys that may stand beside one reference without changing which type is meant.
+# Keys beside a reference that do not change which type is meant.
 _SILENT = frozenset(
     [
         "description",
@@ -168,7 +168,7 @@ class TypeReader:
             self._nesting -= 1
 
     def use(self, schema: Json, hint: tuple[str, ...]) -> TypeUse:
-        """Return the type of a schema where it stands."""
+        """Return the type of a schema in its place."""
         if not isinstance(schema, dict):
             return ANY_USE
         simple = scalar_use(schema)

@@ -94,7 +94,7 @@ class JoinedDocument:
 
     @property
     def operation_count(self) -> int:
-        """Return how many operations stand under the paths."""
+        """Return how many operations the paths have."""
         items = [item for item in self._paths.values() if isinstance(item, dict)]
         return sum(method in item for item in items for method in METHODS)
 

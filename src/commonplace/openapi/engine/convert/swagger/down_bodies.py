@@ -110,7 +110,7 @@ class BodyDown:
         schema: JsonObject,
         at: list[str],
     ) -> None:
-        """Report what is said of the form as a whole: in 2.0 a form is only its fields."""
+        """Report what describes the form as a whole: in 2.0 a form is only its fields."""
         lost = [
             key
             for key in body

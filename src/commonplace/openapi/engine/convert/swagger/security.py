@@ -168,10 +168,8 @@ def convert_scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
         return {"type": "http", "scheme": "basic", **rest}
     if kind == "oauth2":
         return _oauth_up(scheme, rest, issues, at)
-    kept = {
-        "x-scheme": "Authorization",
-        "x-cookie-name": "Cookie",
-    }  # what the step to 2.0 made of them
+    # The headers by which the conversion to 2.0 replaced these schemes.
+    kept = {"x-scheme": "Authorization", "x-cookie-name": "Cookie"}
     word = next(
         (
             word
@@ -183,7 +181,7 @@ def convert_scheme_up(scheme: Json, issues: IssueLog, at: list[str]) -> Json:
     if kind != "apiKey" or scheme.get("in") != "header" or word is None:
         return dict(scheme)
     issues.info(
-        pointer_of(at, word), f"`{word}` says what this key stands for, so that is what it became."
+        pointer_of(at, word), f"`{word}` names the scheme that this key replaced; it was restored."
     )
     value = rest.pop(word)
     if word == "x-cookie-name":

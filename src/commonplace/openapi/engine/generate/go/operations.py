@@ -358,7 +358,7 @@ class GoOperations:
 
 
 def _struct(name: str, fields: list[tuple[str, str, list[str]]]) -> list[str]:
-    """Write a struct; fields without a comment stand in columns."""
+    """Write a struct; fields without a comment are aligned in columns."""
     if not fields:
         return [f"type {name} struct{{}}", ""]
     lines = [f"type {name} struct {{"]

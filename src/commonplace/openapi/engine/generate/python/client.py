@@ -143,9 +143,8 @@ class PythonClient:
     def _response_kind(self, contents: list[ContentBody]) -> str:
         for body in contents:
             if body.kind == "json":
-                return re.sub(
-                    r"\bbytes\b", "Bytes", self.types.use(body.use, "models.")
-                )  # in JSON they are base64
+                # In JSON, bytes are base64 text.
+                return re.sub(r"\bbytes\b", "Bytes", self.types.use(body.use, "models."))
         return (
             "str"
             if any(body.kind == "text" for body in contents)
