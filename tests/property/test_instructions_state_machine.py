@@ -18,7 +18,7 @@ from commonplace.instructions.assembly import build_service
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
-from commonplace.instructions.results import WriteResult
+from commonplace.instructions.results.writing import WriteResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.instructions.use_cases.removing import RemovalOptions

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
     from commonplace.files.assembly import External
     from commonplace.files.service import FilesService
-    from commonplace.instructions.results import RequestStats
+    from commonplace.instructions.model import RequestStats
     from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
     from commonplace.openapi.service import OpenApiService
@@ -38,7 +38,7 @@ def open_instructions(services: Services) -> InstructionsService:
 
 def _request_stats(services: Services) -> RequestStats:
     """Summarize the calls of this process, for the health of the catalogue."""
-    from commonplace.instructions.results import RequestStats
+    from commonplace.instructions.model import RequestStats
 
     methods = services.server.figures(local_user()).methods
     count = sum(figures.count for figures in methods)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.instructions.engine.normalise import ReadingRules
-from commonplace.instructions.results import RequestStats
+from commonplace.instructions.model import RequestStats
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.store.configuration import CatalogueConfiguration
 from commonplace.instructions.store.directory import FileRetries, InstructionDirectory
-from commonplace.instructions.store.feedback import FeedbackStore
 from commonplace.instructions.store.folder import FolderOptions, FolderStore
 from commonplace.instructions.store.journal import state_directory
 from commonplace.instructions.store.protocol import Trace
@@ -19,6 +19,9 @@ from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.json_types import Json
 from commonplace.kernel.settings import InstructionsSettings
+
+if TYPE_CHECKING:
+    from commonplace.instructions.store.feedback import FeedbackStore
 
 
 def _no_trace(category: str, data: Json) -> None:
@@ -65,8 +68,13 @@ def build_service(
         clamped=not chosen.usage_clamp_disabled,
     )
     parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
-    feedback = FeedbackStore(data / "feedback.json", clock=now)
-    return InstructionsService(parts, feedback, mutation_enabled=may_write)
+
+    def open_feedback() -> FeedbackStore:
+        from commonplace.instructions.store.feedback import FeedbackStore
+
+        return FeedbackStore(data / "feedback.json", clock=now)
+
+    return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
 
 
 def _open_directory(

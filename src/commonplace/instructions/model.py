@@ -221,3 +221,12 @@ class StorageStatus:
     available_space: int
     ignored_folders: tuple[str, ...]
     write_problem: str = ""  # code of the error that a write would raise now
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStats:
+    """Calls of this process: their number, mean response time and share of errors."""
+
+    count: int = 0
+    average_ms: float = 0.0
+    error_rate: float = 0.0

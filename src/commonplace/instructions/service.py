@@ -13,36 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
-from commonplace.instructions.engine.usage import ReportedUse
 from commonplace.instructions.model import Author, ClientCopy, Instruction
-from commonplace.instructions.results import (
-    CatalogueHealth,
-    CatalogueListing,
-    CatalogueMatches,
-    CatalogueState,
-    Categories,
-    ClientDifference,
-    EntryRefusal,
-    FoundInstruction,
-    GovernanceDigest,
-    GovernanceUpdate,
-    GroomResult,
-    HotSet,
-    ImportResult,
-    Inspection,
-    InstructionHistory,
-    IntegrityReport,
-    QueryResult,
-    RemovalResult,
-    RepairedLookup,
-    RestoreResult,
-    ReviewsDue,
-    RewriteResult,
-    UseRecord,
-    WriteResult,
-)
-from commonplace.instructions.store.feedback import FeedbackStore
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.reading import CatalogueReader
 from commonplace.instructions.use_cases.searching import CatalogueSearch
@@ -55,6 +26,39 @@ if TYPE_CHECKING:
     from commonplace.instructions.engine.groom import GroomMode
     from commonplace.instructions.engine.policy.gates import GateReport
     from commonplace.instructions.engine.policy.prompt_review import PromptReview
+    from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
+    from commonplace.instructions.engine.usage import ReportedUse
+    from commonplace.instructions.results.analysis import (
+        CatalogueHealth,
+        GovernanceDigest,
+        HotSet,
+        Inspection,
+        IntegrityReport,
+        ReviewsDue,
+        UseRecord,
+    )
+    from commonplace.instructions.results.reading import (
+        CatalogueListing,
+        CatalogueMatches,
+        Categories,
+        ClientDifference,
+        FoundInstruction,
+        QueryResult,
+        RepairedLookup,
+    )
+    from commonplace.instructions.results.writing import (
+        CatalogueState,
+        EntryRefusal,
+        GovernanceUpdate,
+        GroomResult,
+        ImportResult,
+        InstructionHistory,
+        RemovalResult,
+        RestoreResult,
+        RewriteResult,
+        WriteResult,
+    )
+    from commonplace.instructions.store.feedback import FeedbackStore
     from commonplace.instructions.use_cases.adding import PendingAdd
     from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
     from commonplace.instructions.use_cases.importing import EntryImportOptions
@@ -71,11 +75,11 @@ class InstructionsService:
     def __init__(
         self,
         parts: CatalogueParts,
-        feedback: FeedbackStore,
         *,
         mutation_enabled: Callable[[], bool],
+        open_feedback: Callable[[], FeedbackStore],
     ) -> None:
-        self.feedback = feedback
+        self._open_feedback = open_feedback
         self.mutation_enabled = mutation_enabled
         self.now = parts.now
         self.locks: dict[str, threading.RLock] = {}  # of the lazy properties
@@ -105,6 +109,11 @@ class InstructionsService:
         if self._executor is None:
             self._executor = ThreadPoolExecutor(THREADS, "instructions")
         return self._executor
+
+    @lazy
+    def feedback(self) -> FeedbackStore:
+        """Feedback of callers."""
+        return self._open_feedback()
 
     def load(self) -> None:
         """Load the catalogue, once."""
@@ -325,6 +334,8 @@ class InstructionsService:
             self._adds.submit(PendingAdd(future=written, request=request))
             return await written
         except EntryRefused as refused:
+            from commonplace.instructions.results.writing import EntryRefusal
+
             return EntryRefusal(refused.problem, await self._catalogue_hash())
 
     async def _catalogue_hash(self) -> str:
@@ -385,6 +396,7 @@ class InstructionsService:
 
     def reload(self, caller: AuthContext, expected_hash: str | None = None) -> CatalogueState:
         """Read every stored entry again."""
+        from commonplace.instructions.results.writing import CatalogueState
         from commonplace.instructions.use_cases.committing import check_expected_hash
 
         with self._store.lock:
@@ -420,6 +432,8 @@ class InstructionsService:
         self, caller: AuthContext, id_: str, use: ReportedUse | None = None
     ) -> UseRecord | None:
         """Count a use; None if there is no such instruction."""
+        from commonplace.instructions.results.analysis import UseRecord
+
         with self._store.lock:
             if self._store.current().get(id_) is None:
                 return None
@@ -431,6 +445,8 @@ class InstructionsService:
 
     def hot_set(self, caller: AuthContext, limit: int) -> HotSet:
         """Return the most used instructions; the most recently used of equals come first."""
+        from commonplace.instructions.results.analysis import HotSet, UseRecord
+
         counts = self._parts.usage.all()
         with self._store.lock:
             catalogue = self._store.current()

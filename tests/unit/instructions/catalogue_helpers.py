@@ -11,7 +11,7 @@ from typing import Any
 
 from commonplace.instructions.assembly import build_service
 from commonplace.instructions.engine.groom import GroomMode
-from commonplace.instructions.results import (
+from commonplace.instructions.results.writing import (
     GovernanceUpdate,
     GroomResult,
     ImportResult,

@@ -6,20 +6,21 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import orjson
 
 from commonplace.instructions.engine.normalise import OwnerOf
-from commonplace.instructions.engine.policy.gates import PolicyGate, parse_gates
-from commonplace.instructions.engine.policy.prompt_review import (
-    CompiledPattern,
-    PromptCriteria,
-    parse_criteria,
-)
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.kernel.errors import INVALID_CONFIG, Code, CommonplaceError
 from commonplace.kernel.json_types import Json
+
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.policy.gates import PolicyGate
+    from commonplace.instructions.engine.policy.prompt_review import (
+        CompiledPattern,
+        PromptCriteria,
+    )
 
 T = TypeVar("T")
 
@@ -82,11 +83,11 @@ class CatalogueConfiguration:
         folders = (directory, data)
         documents = Path.cwd() / "docs"  # the contract keeps the criteria there
         self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
-        self._gates = ConfigurationFile("gates.json", folders, parse_gates, INVALID_GATES)
+        self._gates = ConfigurationFile("gates.json", folders, _parse_gates, INVALID_GATES)
         self._criteria = ConfigurationFile(
             "PROMPT-CRITERIA.json",
             (documents, *folders),
-            parse_criteria,
+            _parse_criteria,
             INVALID_CRITERIA,
         )
         self._builtin: PromptCriteria | None = None
@@ -113,7 +114,7 @@ class CatalogueConfiguration:
         if chosen is not None:
             return chosen
         if self._builtin is None:
-            self._builtin = parse_criteria(
+            self._builtin = _parse_criteria(
                 orjson.loads((Path(__file__).parent / "criteria.json").read_bytes())
             )
         return self._builtin
@@ -155,3 +156,15 @@ def _parse_owners(raw: Json) -> OwnerRules:
         except re2.error:
             unusable.append(f"the pattern {item['pattern'][:80]!r} of rule {number} cannot be run")
     return OwnerRules(tuple(rules), tuple(unusable))
+
+
+def _parse_gates(raw: Json) -> tuple[PolicyGate, ...]:
+    from commonplace.instructions.engine.policy.gates import parse_gates  # only if there are any
+
+    return parse_gates(raw)
+
+
+def _parse_criteria(raw: Json) -> PromptCriteria:
+    from commonplace.instructions.engine.policy.prompt_review import parse_criteria
+
+    return parse_criteria(raw)

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.normalise import OwnerOf
-from commonplace.instructions.engine.policy.gates import PolicyGate
-from commonplace.instructions.engine.policy.prompt_review import PromptCriteria
 from commonplace.instructions.model import (
     Author,
     CatalogueDifferences,
@@ -27,6 +25,10 @@ from commonplace.instructions.model import (
     StoredEntry,
 )
 from commonplace.kernel.json_types import Json
+
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.policy.gates import PolicyGate
+    from commonplace.instructions.engine.policy.prompt_review import PromptCriteria
 
 Trace = Callable[[str, Json], None]
 """Write a trace record of a category."""

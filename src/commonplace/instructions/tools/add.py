@@ -16,7 +16,7 @@ from commonplace.instructions.errors import (
     CATALOGUE_UNWRITABLE,
     HASH_MISMATCH,
 )
-from commonplace.instructions.results import EntryRefusal, WriteResult
+from commonplace.instructions.results.writing import EntryRefusal, WriteResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.shapes import Answer, WriteInput
 from commonplace.kernel.auth import Scope

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.engine.hashing import governance_record
 from commonplace.instructions.errors import INVALID_INSTRUCTION
-from commonplace.instructions.results import GovernanceUpdate
+from commonplace.instructions.results.writing import GovernanceUpdate
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
 from commonplace.instructions.tools.shapes import (

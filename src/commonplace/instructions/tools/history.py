@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.errors import CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND
-from commonplace.instructions.results import HistoryChange, InstructionHistory
+from commonplace.instructions.results.writing import HistoryChange, InstructionHistory
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS, InstructionAddOutput, show_written
 from commonplace.instructions.tools.compact import cut_history

@@ -15,7 +15,7 @@ from commonplace.instructions.engine.times import from_timestamp
 from commonplace.instructions.fields import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS
 from commonplace.instructions.model import StorageStatus
 from commonplace.instructions.names import ACTIONS
-from commonplace.instructions.results import (
+from commonplace.instructions.results.analysis import (
     CatalogueHealth,
     CatalogueInspection,
     GovernanceInspection,

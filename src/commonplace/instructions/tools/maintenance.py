@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.errors import HASH_MISMATCH
-from commonplace.instructions.results import RewriteResult
+from commonplace.instructions.results.writing import RewriteResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
 from commonplace.instructions.tools.compact import cut_lists

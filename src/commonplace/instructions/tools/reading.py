@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.errors import CATALOGUE_LIMIT
-from commonplace.instructions.results import CatalogueListing, CategoryCount
+from commonplace.instructions.results.reading import CatalogueListing, CategoryCount
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
 from commonplace.instructions.tools.shapes import (

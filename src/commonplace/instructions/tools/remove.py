@@ -13,7 +13,7 @@ from commonplace.instructions.errors import (
     CONFIRMATION_REQUIRED,
     REMOVE_MISSING,
 )
-from commonplace.instructions.results import RemovalResult
+from commonplace.instructions.results.writing import RemovalResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
 from commonplace.instructions.tools.shapes import Answer, WriteInput, threaded

@@ -14,7 +14,7 @@ from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrd
 from commonplace.instructions.engine.summary import count_fitting
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.fields import Classification, PriorityTier, Requirement, Status
-from commonplace.instructions.results import QueryResult
+from commonplace.instructions.results.reading import QueryResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
 from commonplace.instructions.tools.shapes import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import NotRequired
+from typing import TYPE_CHECKING, NotRequired
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -16,10 +16,12 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Handler, Output
 from commonplace.instructions.engine.times import parse_time
-from commonplace.instructions.engine.unreadable import StoredProblem
 from commonplace.instructions.model import ClientCopy, Rejection
 from commonplace.instructions.service import InstructionsService
 from commonplace.kernel.json_types import Json
+
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.unreadable import StoredProblem
 
 Answer = Mapping[str, Json]
 Handle = Callable[[Context, Json], Output]

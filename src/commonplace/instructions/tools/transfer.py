@@ -8,7 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
-from commonplace.instructions.results import ClientDifference, ImportFailure, ImportResult
+from commonplace.instructions.results.reading import ClientDifference
+from commonplace.instructions.results.writing import ImportFailure, ImportResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
 from commonplace.instructions.tools.compact import cut_lists

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.engine.usage import ReportedUse
-from commonplace.instructions.results import UseRecord
+from commonplace.instructions.results.analysis import UseRecord
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.shapes import Answer, CamelInput, check_time, threaded
 from commonplace.kernel.json_types import JsonObject

@@ -13,7 +13,7 @@ from commonplace.instructions.engine.entry.compose import compose, warnings_of
 from commonplace.instructions.engine.normalise import NotAnInstruction, ReadingRules
 from commonplace.instructions.fields import WARN_BODY_CHARS, stored_form
 from commonplace.instructions.model import Author, Instruction, InstructionChange
-from commonplace.instructions.results import WriteResult
+from commonplace.instructions.results.writing import WriteResult
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.committing import check_expected_hash, commit_each
 from commonplace.instructions.use_cases.parts import CatalogueParts

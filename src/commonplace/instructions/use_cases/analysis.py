@@ -13,7 +13,7 @@ from commonplace.instructions.engine.hashing import (
     hash_body,
     hash_governance_lines,
 )
-from commonplace.instructions.results import GovernanceDigest, HashIssue, IntegrityReport
+from commonplace.instructions.results.analysis import GovernanceDigest, HashIssue, IntegrityReport
 from commonplace.instructions.use_cases.parts import CatalogueParts
 
 GRAPH_EDGES = 250_000  # limit of one answer; `maxEdges` requests fewer

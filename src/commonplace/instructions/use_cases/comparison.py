@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from commonplace.instructions.model import ClientCopy, Instruction
-from commonplace.instructions.results import ClientDifference
+from commonplace.instructions.results.reading import ClientDifference
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.kernel.json.document import Document
 

@@ -18,7 +18,8 @@ from commonplace.instructions.fields import (
     stored_form,
 )
 from commonplace.instructions.model import Author, Instruction
-from commonplace.instructions.results import GovernanceUpdate, ReviewsDue
+from commonplace.instructions.results.analysis import ReviewsDue
+from commonplace.instructions.results.writing import GovernanceUpdate
 from commonplace.instructions.use_cases.adding import prepare_entry
 from commonplace.instructions.use_cases.committing import check_expected_hash
 from commonplace.instructions.use_cases.parts import CatalogueParts

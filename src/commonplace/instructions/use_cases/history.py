@@ -15,7 +15,11 @@ from commonplace.instructions.model import (
     InstructionChange,
     RecordedChange,
 )
-from commonplace.instructions.results import HistoryChange, InstructionHistory, RestoreResult
+from commonplace.instructions.results.writing import (
+    HistoryChange,
+    InstructionHistory,
+    RestoreResult,
+)
 from commonplace.instructions.use_cases.adding import prepare_entry, verify_write
 from commonplace.instructions.use_cases.committing import check_expected_hash
 from commonplace.instructions.use_cases.parts import CatalogueParts

@@ -11,7 +11,7 @@ from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry.checks import EntryRefused, check_id
 from commonplace.instructions.engine.entry.compose import compose, warnings_of
 from commonplace.instructions.model import Author, Instruction, InstructionChange
-from commonplace.instructions.results import EntryWarning, ImportFailure, ImportResult
+from commonplace.instructions.results.writing import EntryWarning, ImportFailure, ImportResult
 from commonplace.instructions.use_cases.adding import prepare_entry, refuse_unreadable_file
 from commonplace.instructions.use_cases.committing import (
     GROUP_SIZE,

@@ -12,15 +12,15 @@ from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.engine.unreadable import unknown_fields, unreadable_values
 from commonplace.instructions.fields import UNOWNED, WARN_BODY_CHARS, is_valid_id
 from commonplace.instructions.model import Instruction, Rejection, StoredEntry
-from commonplace.instructions.results import (
+from commonplace.instructions.results.analysis import (
     CatalogueHealth,
     CatalogueInspection,
-    CatalogueState,
     GovernanceInspection,
     InstructionInspection,
     UsageCounter,
     UsageInspection,
 )
+from commonplace.instructions.results.writing import CatalogueState
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.governance import COUNTED_FIELDS
 from commonplace.instructions.use_cases.maintenance import read_stored

@@ -12,7 +12,7 @@ from commonplace.instructions.engine.normalise import NotAnInstruction, complete
 from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.fields import UNOWNED, stored_form
 from commonplace.instructions.model import Author, Instruction, InstructionChange
-from commonplace.instructions.results import GroomResult, RewriteResult
+from commonplace.instructions.results.writing import GroomResult, RewriteResult
 from commonplace.instructions.use_cases.committing import (
     GROUP_SIZE,
     check_expected_hash,

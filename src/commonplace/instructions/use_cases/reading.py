@@ -5,20 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.query import (
-    CatalogueFilters,
-    CatalogueOrder,
-    InvalidCursor,
-    candidates,
-    page,
-)
 from commonplace.instructions.engine.summary import SummaryCache, summarise_matches
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.fields import MAX_RESULTS, is_valid_id
 from commonplace.instructions.model import Instruction
-from commonplace.instructions.results import (
+from commonplace.instructions.results.reading import (
     CatalogueListing,
     CatalogueMatches,
     Categories,
@@ -34,6 +28,9 @@ from commonplace.instructions.use_cases.searching import CatalogueSearch
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
 
 
 class CatalogueReader:
@@ -177,6 +174,13 @@ class CatalogueReader:
         compact: bool = False,
     ) -> QueryResult:
         """Filter, sort and page. Needs `prepare_search` first if `filters.text` is given."""
+        from commonplace.instructions.engine.query import (
+            CatalogueOrder,
+            InvalidCursor,
+            candidates,
+            page,
+        )
+
         started = time.perf_counter()
         _check_limit(limit)
         with self._store.lock:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commonplace.instructions.errors import CONFIRMATION_REQUIRED, REMOVE_MISSING
 from commonplace.instructions.fields import is_reserved_id, is_valid_id
 from commonplace.instructions.model import Author
-from commonplace.instructions.results import RemovalResult
+from commonplace.instructions.results.writing import RemovalResult
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.committing import check_expected_hash, remove_each
 from commonplace.instructions.use_cases.parts import CatalogueParts

@@ -19,7 +19,7 @@ from catalogue_helpers import (
     store_of,
 )
 
-from commonplace.instructions.results import EntryRefusal, WriteResult
+from commonplace.instructions.results.writing import EntryRefusal, WriteResult
 from commonplace.kernel.errors import CommonplaceError
 
 
