@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.instructions.engine.highlight import Highlight
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from commonplace.kernel.json_types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class FoundInstruction:
-    """An instruction and the state of the catalogue it was read from."""
+class FoundInstruction(NamedTuple):
+    """An instruction and the state of the catalogue it was read from.
+
+    A tuple, because the most frequent call creates one.
+    """
 
     catalogue_hash: str
     item: Document

@@ -113,10 +113,17 @@ def inline(
     Only the first calls wait, in a thread, for the catalogue or the search index.
     """
 
+    ready = False  # loading is never undone: checked until it is done, not on every call
+
     def handler(ctx: Context, args: Json) -> Json:
-        if service.loaded and (searches is None or service.searchable or not searches(args)):
-            return handle(ctx, args)
-        return prepare_and_handle(ctx, args)
+        nonlocal ready
+        if not ready:
+            if not service.loaded or (
+                searches is not None and not service.searchable and searches(args)
+            ):
+                return prepare_and_handle(ctx, args)
+            ready = searches is None or service.searchable
+        return handle(ctx, args)
 
     async def prepare_and_handle(ctx: Context, args: Json) -> Output:
         needs_index = searches is not None and searches(args)
