@@ -106,12 +106,13 @@ def find_crowded_packages(modules: Iterable[Module]) -> dict[str, int]:
 
 def find_patches(modules: Iterable[Module]) -> list[str]:
     """List the tests that replace objects of the product: `path:line`."""
-    return [
-        f"{module.path}:{node.lineno}"
-        for module in modules
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and _patches_product(node, _product_names(module.tree))
-    ]
+    patches = []
+    for module in modules:
+        names = _product_names(module.tree)
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and _patches_product(node, names):
+                patches.append(f"{module.path}:{node.lineno}")
+    return patches
 
 
 def _product_names(tree: ast.Module) -> set[str]:
@@ -130,6 +131,9 @@ def _product_names(tree: ast.Module) -> set[str]:
 
 
 def _patches_product(call: ast.Call, names: set[str]) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in {"setattr", "delattr", "patch", "object"}:
+        return False
     function = ast.unparse(call.func)
     if not re.search(r"monkeypatch\.(setattr|delattr)$|(^|\.)patch(\.object)?$", function):
         return False
