@@ -1,6 +1,4 @@
-"""A catalogue behind the real pipeline, without a server: what every contract test of the
-instructions calls.
-"""
+"""A catalogue behind the real pipeline, without a server."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ class Desk:
         return answer
 
     def file(self, name: str, content: Any) -> Path:
-        """Write a file behind the server's back."""
+        """Write a file by hand."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / name
         path.write_text(

@@ -1,4 +1,4 @@
-"""Upkeep that changes what it was asked to and nothing else, and keeps what callers tell."""
+"""Maintenance changes only what it is asked to change, and usage reports are kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def track(desk: Any, **metrics: Any) -> Any:
     return desk.call("usage/track", instructionId="a", context=context, metrics=metrics)
 
 
-def test_usage_keeps_and_adds_up_context_and_metrics(desk: Any, desks: Callable[..., Any]) -> None:
+def test_usage_sums_context_and_metrics(desk: Any, desks: Callable[..., Any]) -> None:
     desk.add("a")
     assert track(desk, executionTime=10, success=True) == {
         "tracked": True,
@@ -86,7 +86,7 @@ def test_usage_keeps_and_adds_up_context_and_metrics(desk: Any, desks: Callable[
         ({"userId": 7}, {}),
     ],
 )
-def test_usage_refuses_what_it_cannot_add_up(
+def test_usage_rejects_invalid_metrics(
     desk: Any, context: dict[str, Any], metrics: dict[str, Any]
 ) -> None:
     desk.add("a")
@@ -153,7 +153,7 @@ def test_groom_with_update_hashes_off_leaves_hashes_alone(desk: Any) -> None:
 
 
 @pytest.mark.parametrize("action", ["repair", "enrich"])
-def test_repair_and_enrich_leave_unreadable_values_too(desk: Any, action: str) -> None:
+def test_repair_and_enrich_keep_unreadable_values(desk: Any, action: str) -> None:
     desk.file("b.json", {"id": "b", "body": "B", "priority": "high", "categories": "x,y"})
     desk.do(action)
     assert (desk.stored("b")["priority"], desk.stored("b")["categories"]) == ("high", "x,y")
@@ -203,7 +203,7 @@ def test_history_names_the_agent(desks: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("overwritten", [True, False])
-def test_restore_brings_back_the_last_version_after_a_deletion_by_hand(
+def test_restore_recovers_a_file_deleted_by_hand(
     desk: Any, desks: Callable[..., Any], overwritten: bool
 ) -> None:
     desk.add("a", "First")
@@ -227,7 +227,7 @@ def test_restore_undoes_an_edit_by_hand(desk: Any) -> None:
     assert actions == ["restore", "edited by hand", "overwrite", "add"]
 
 
-def test_a_read_key_reads_in_a_batch_that_also_writes(desk: Any) -> None:
+def test_a_read_key_may_read_in_a_batch_that_also_writes(desk: Any) -> None:
     desk.add("a")
     reader = AuthContext(Tenant("t"), frozenset({Scope.READ}), "reader")
     operations = [

@@ -121,7 +121,7 @@ def test_default_answers_stay_under_ten_thousand_tokens(agent: Agent, action: st
 
 @pytest.mark.parametrize("format_", ["json", "dot", "mermaid"])
 @pytest.mark.parametrize("enrich", [False, True])
-def test_graphs_are_bounded_and_say_what_was_left_out(
+def test_graphs_are_bounded_and_report_what_is_missing(
     agent: Agent, format_: str, enrich: bool
 ) -> None:
     graph = agent.call("graph_export", format=format_, enrich=enrich, includeCategoryNodes=enrich)
@@ -140,7 +140,7 @@ def test_graphs_are_bounded_and_say_what_was_left_out(
     assert len(orjson.dumps(fewer)) < MOST_BYTES
 
 
-def test_compact_items_carry_a_snippet_and_never_a_shortened_body(agent: Agent) -> None:
+def test_compact_items_have_a_snippet_and_never_a_shortened_body(agent: Agent) -> None:
     listed = agent.call("instructions_list")
     assert (len(listed["items"]), listed["count"]) == (100, ENTRIES + 1)
     found = agent.call("instructions_search", q="shared branch")
@@ -170,7 +170,7 @@ def test_pages_of_compact_items_reach_every_entry(agent: Agent) -> None:
     ] == seen[4_999:]
 
 
-def test_full_slash_names_and_bare_calls_keep_the_letter(agent: Agent) -> None:
+def test_full_slash_names_and_bare_calls_follow_the_contract_exactly(agent: Agent) -> None:
     for name, arguments in (
         ("list", {"limit": 3}),
         ("search", {"q": "branch", "limit": 3}),

@@ -31,7 +31,7 @@ LISTED |= {
 
 
 @promise("000-dispatch-names")
-def test_every_action_has_its_three_names(desk: Any) -> None:
+def test_every_action_has_three_names(desk: Any) -> None:
     for action in ACTIONS:
         tool = desk.registry.tool(tool_name(action))
         method = action if "/" in action else f"instructions/{action}"
@@ -41,12 +41,12 @@ def test_every_action_has_its_three_names(desk: Any) -> None:
     assert desk.registry.bare("instructions/dispatch").name == "instructions_dispatch"
 
 
-def test_exactly_the_decided_tools_are_listed_by_default(desk: Any) -> None:
+def test_only_the_default_tools_are_listed(desk: Any) -> None:
     assert {tool.name for tool in desk.registry.all() if tool.tier is Tier.DEFAULT} == LISTED
 
 
 @promise("000-dispatch-unknown", "000-dispatch-missing", "000-dispatch-params")
-def test_dispatch_errors_carry_what_the_contract_says(desk: Any) -> None:
+def test_dispatch_errors_have_the_details_of_the_contract(desk: Any) -> None:
     unknown = rpc_error(desk.error("instructions/dispatch", action="fly")).as_dict()
     assert unknown["code"] == -32601
     assert unknown["data"]["action"] == "fly"
@@ -146,7 +146,7 @@ def test_no_action_takes_unknown_arguments(desk: Any, action: str) -> None:
     )
 
 
-def test_every_promise_is_held_and_every_held_promise_is_listed() -> None:
+def test_every_promise_has_a_test_and_is_listed() -> None:
     for module in Path(__file__).parent.glob("test_*.py"):
         importlib.import_module(module.stem)
     assert set(HELD) == set(PROMISES)

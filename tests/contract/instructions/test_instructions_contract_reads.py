@@ -54,7 +54,7 @@ def filled(desk: Any) -> Any:
 
 
 @promise("000-dispatch-action", "000-list-shape", "001-list")
-def test_list_answers_hash_count_and_items(filled: Any) -> None:
+def test_list_returns_hash_count_and_items(filled: Any) -> None:
     answer = filled.do("list")
     assert set(answer) == {"hash", "count", "items"}
     assert answer["count"] == 4
@@ -81,7 +81,7 @@ def test_list_pages_and_counts_everything_that_matches(filled: Any) -> None:
 
 
 @promise("000-list-expect")
-def test_list_with_expect_id_puts_it_first_and_surfaces_a_hidden_file(filled: Any) -> None:
+def test_list_with_expect_id_puts_it_first_and_repairs_a_hidden_file(filled: Any) -> None:
     answer = filled.do("list", expectId="gamma", limit=1)
     assert answer["items"][0]["id"] == "gamma"
     assert answer["trace"]["expectInCatalog"] is True
@@ -96,7 +96,7 @@ def test_list_with_expect_id_puts_it_first_and_surfaces_a_hidden_file(filled: An
 
 
 @promise("000-get-found", "001-get")
-def test_get_answers_hash_and_item(filled: Any) -> None:
+def test_get_returns_hash_and_item(filled: Any) -> None:
     answer = filled.call("instructions/get", id="alpha")
     assert set(answer) == {"hash", "item"}
     assert answer["item"]["body"] == "Use structured logging."
@@ -104,7 +104,7 @@ def test_get_answers_hash_and_item(filled: Any) -> None:
 
 
 @promise("000-get-missing", "001-get")
-def test_get_of_an_unknown_id_answers_not_found_with_the_id(filled: Any) -> None:
+def test_get_of_an_unknown_id_is_not_found(filled: Any) -> None:
     answer = filled.do("get", id="nope")
     assert answer["notFound"] is True
     assert answer["id"] == "nope"
@@ -112,7 +112,7 @@ def test_get_of_an_unknown_id_answers_not_found_with_the_id(filled: Any) -> None
 
 
 @promise("000-search-shape")
-def test_search_answers_hash_count_items_and_query(filled: Any) -> None:
+def test_search_returns_hash_count_items_and_query(filled: Any) -> None:
     answer = filled.do("search", q="secrets")
     assert set(answer) == {"hash", "count", "items", "query"}
     assert answer["query"] == "secrets"
@@ -161,7 +161,7 @@ def test_search_finds_every_text_that_contains_the_query(filled: Any) -> None:
 
 
 @promise("000-query-shape")
-def test_query_answers_its_shape(filled: Any) -> None:
+def test_query_returns_the_shape_of_the_contract(filled: Any) -> None:
     answer = filled.do("query", filters={"categories": ["code"]})
     assert {"items", "total", "returned", "appliedFilters", "performanceMs"} <= set(answer)
     assert answer["total"] == answer["returned"] == 2
@@ -276,7 +276,7 @@ def test_a_foreign_cursor_is_refused(filled: Any) -> None:
 
 
 @promise("000-query-flat")
-def test_query_takes_the_peers_flat_keys(filled: Any) -> None:
+def test_query_accepts_flat_keys(filled: Any) -> None:
     def ids(**flat: Any) -> set[str]:
         return {item["id"] for item in filled.do("query", **flat)["items"]}
 
@@ -290,7 +290,7 @@ def test_query_takes_the_peers_flat_keys(filled: Any) -> None:
 
 
 @promise("000-categories-shape")
-def test_categories_answers_its_shape(filled: Any) -> None:
+def test_categories_returns_the_shape_of_the_contract(filled: Any) -> None:
     answer = filled.do("categories")
     assert [(c["name"], c["count"]) for c in answer["categories"]] == [
         ("ai", 2),
@@ -408,7 +408,7 @@ def test_the_trailing_newline_flag_changes_the_governance_hash(
     assert compatible["governanceHash"] != filled.do("governanceHash")["governanceHash"]
 
 
-def test_export_gives_all_or_some_with_or_without_bodies(filled: Any) -> None:
+def test_export_returns_all_or_some_with_or_without_bodies(filled: Any) -> None:
     assert filled.do("export")["count"] == 4
     some = filled.call("instructions/export", ids=["beta", "nope"], metaOnly=True)
     assert [(item["id"], "body" in item) for item in some["items"]] == [("beta", False)]
@@ -433,7 +433,7 @@ def test_list_scoped_prefers_the_narrowest_scope(desk: Any) -> None:
 
 
 @promise("000-enhanced-repair")
-def test_get_enhanced_shows_a_hidden_file_or_says_why_not(filled: Any) -> None:
+def test_get_enhanced_shows_a_hidden_file_or_the_reason(filled: Any) -> None:
     assert filled.do("getEnhanced", id="alpha")["item"]["id"] == "alpha"
     filled.file("late.json", {"id": "late", "body": "Written by an editor."})
     assert filled.do("getEnhanced", id="late")["item"]["id"] == "late"
@@ -455,7 +455,7 @@ def test_removing_the_marker_forces_a_reload(filled: Any) -> None:
     assert marker.exists()
 
 
-def test_a_peers_marker_makes_us_look(filled: Any) -> None:
+def test_a_foreign_marker_forces_a_comparison(filled: Any) -> None:
     filled.file("peer.json", {"id": "peer", "body": "Written by the peer."})
     (filled.folder / ".catalog-version").write_text("1700000000000-abcdef")
     assert filled.do("get", id="peer")["item"]["body"] == "Written by the peer."

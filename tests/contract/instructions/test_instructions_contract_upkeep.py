@@ -30,7 +30,7 @@ def test_reload_reads_the_folder_again(desk: Any) -> None:
 
 
 @promise("000-groom-shape", "000-groom-hashes", "000-groom-dry")
-def test_groom_mends_hashes_and_categories_and_a_dry_run_only_says_so(desk: Any) -> None:
+def test_groom_corrects_hashes_and_categories_and_a_dry_run_only_reports(desk: Any) -> None:
     desk.file(
         "a.json", {"id": "a", "body": "A", "sourceHash": "0" * 64, "categories": ["B", "a", "b"]}
     )
@@ -109,7 +109,7 @@ def test_duplicates_merge_into_the_earliest(desk: Any) -> None:
 
 
 @promise("000-groom-deprecated")
-def test_deprecated_entries_go_only_when_their_replacement_is_there(desk: Any) -> None:
+def test_deprecated_entries_are_removed_only_if_their_replacement_exists(desk: Any) -> None:
     desk.add("new")
     desk.add("old", "Old", requirement="deprecated", deprecatedBy="new")
     desk.add("orphan", "Orphan", requirement="deprecated", deprecatedBy="missing")
@@ -122,7 +122,7 @@ def test_deprecated_entries_go_only_when_their_replacement_is_there(desk: Any) -
 
 
 @promise("000-groom-scopes")
-def test_legacy_scopes_leave_the_files_when_purged(desk: Any) -> None:
+def test_purging_removes_legacy_scopes_from_files(desk: Any) -> None:
     sound = {"id": "a", "body": "A", "sourceHash": hashlib.sha256(b"A").hexdigest()}
     desk.file("a.json", {**sound, "categories": ["scope:workspace:repo", "x"]})
     kept = desk.do("groom")
@@ -135,7 +135,7 @@ def test_legacy_scopes_leave_the_files_when_purged(desk: Any) -> None:
 
 
 @promise("000-repair-hashes", "000-repair-diff")
-def test_repair_mends_hashes_or_compares(desk: Any) -> None:
+def test_repair_corrects_hashes_or_compares(desk: Any) -> None:
     desk.file("a.json", {"id": "a", "body": "A", "sourceHash": "0" * 64})
     assert desk.call("integrity/verify")["issueCount"] == 1
     compared = desk.do("repair", clientHash="x", known=[{"id": "gone", "sourceHash": "y"}])
@@ -147,7 +147,7 @@ def test_repair_mends_hashes_or_compares(desk: Any) -> None:
 
 
 @promise("000-enrich-shape")
-def test_enrich_persists_what_files_lack(desk: Any) -> None:
+def test_enrich_stores_missing_fields(desk: Any) -> None:
     desk.file("a.json", {"id": "a", "body": "First line\nsecond"})
     desk.file("owners.json", {"ownership": [{"pattern": "^b", "owner": "team-b"}]})
     desk.add("b-1")
@@ -229,7 +229,7 @@ def test_batch_keeps_each_failure_in_its_place(desk: Any) -> None:
 
 
 @promise("000-batch-limit", "000-limit-results", "000-limit-file")
-def test_limits_of_capabilities_are_limits(desk: Any) -> None:
+def test_limits_of_capabilities_are_enforced(desk: Any) -> None:
     limits = desk.do("capabilities")["limits"]
     assert limits == {"maxBatchSize": 100, "maxQueryResults": 1000, "maxFileSize": 2 * 1024 * 1024}
     assert len(desk.do("batch", operations=[{"action": "list"}] * 100)["results"]) == 100
@@ -272,7 +272,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 
 @promise("000-mutation-off")
 @pytest.mark.parametrize(("action", "arguments"), WRITES, ids=[action for action, _ in WRITES])
-def test_no_write_passes_while_mutation_is_off(
+def test_writes_are_refused_while_mutation_is_off(
     desk: Any, action: str, arguments: dict[str, Any]
 ) -> None:
     desk.add("a")
@@ -296,7 +296,7 @@ def test_no_write_passes_while_mutation_is_off(
 
 @promise("000-mutation-off")
 @pytest.mark.parametrize("action", ["remove", "import", "governanceUpdate"])
-def test_the_switch_is_looked_at_before_the_arguments(desk: Any, action: str) -> None:
+def test_the_mutation_switch_is_checked_before_the_arguments(desk: Any, action: str) -> None:
     desk.mutation = False
     assert desk.error(f"instructions/{action}", nonsense=1).code.kind is Kind.MUTATION_OFF
     assert (
@@ -307,7 +307,7 @@ def test_the_switch_is_looked_at_before_the_arguments(desk: Any, action: str) ->
 
 
 @promise("000-mutation-not-gated", "000-repair-diff")
-def test_what_is_not_a_catalogue_write_works_while_mutation_is_off(desk: Any) -> None:
+def test_other_calls_work_while_mutation_is_off(desk: Any) -> None:
     desk.add("a")
     desk.mutation = False
     assert desk.do("groom", mode={"dryRun": True})["dryRun"] is True
@@ -317,7 +317,7 @@ def test_what_is_not_a_catalogue_write_works_while_mutation_is_off(desk: Any) ->
 
 
 @promise("000-permission")
-def test_writing_needs_the_scope_also_inside_batch(desk: Any) -> None:
+def test_writing_needs_the_write_scope_even_in_a_batch(desk: Any) -> None:
     desk.add("a")
     reader = AuthContext(Tenant("t"), frozenset({Scope.READ}), "reader")
     for name, arguments in (
@@ -375,7 +375,7 @@ def test_expected_hash_guards_every_write(desk: Any) -> None:
 
 
 @promise("000-strict-create")
-def test_strict_create_refuses_to_overwrite_nothing(desks: Callable[..., Any]) -> None:
+def test_strict_create_refuses_to_overwrite_a_missing_id(desks: Callable[..., Any]) -> None:
     desk = desks(strict_create=True)
     outcome = desk.outcome(
         "instructions/add", {"entry": {"id": "a", "body": "x"}, "lax": True, "overwrite": True}

@@ -20,7 +20,7 @@ WHOLE = {
 
 
 @promise("000-add-created")
-def test_add_answers_its_shape_and_is_readable(desk: Any) -> None:
+def test_add_returns_the_shape_of_the_contract(desk: Any) -> None:
     answer = desk.call("instructions/add", entry={"id": "one", "body": "Body", **WHOLE})
     expected = {
         "id",
@@ -54,7 +54,7 @@ def test_an_existing_id_without_overwrite_is_skipped(desk: Any) -> None:
 
 
 @promise("000-add-overwrite", "000-add-bump")
-def test_overwrite_replaces_and_bumps_the_patch_silently(desk: Any) -> None:
+def test_overwrite_replaces_and_bumps_the_patch_version(desk: Any) -> None:
     desk.add("one", "First")
     unversioned = desk.do("add", entry={"id": "one", "body": "Second"}, overwrite=True, lax=True)
     assert (unversioned["created"], unversioned["overwritten"], unversioned["version"]) == (
@@ -109,7 +109,7 @@ def test_overwrite_without_body_over_an_unreadable_file(desk: Any) -> None:
 
 
 @promise("000-add-lax")
-def test_lax_fills_what_strict_demands(desk: Any) -> None:
+def test_lax_fills_required_fields(desk: Any) -> None:
     refused = desk.outcome("instructions/add", {"entry": {"id": "one", "body": "Body"}})
     assert refused.rejected
     answer = refused.output.output
@@ -132,7 +132,7 @@ def test_lax_fills_what_strict_demands(desk: Any) -> None:
 
 
 @promise("000-add-missing-entry")
-def test_an_unwrapped_entry_answers_missing_entry(desk: Any) -> None:
+def test_an_unwrapped_entry_is_refused_as_missing(desk: Any) -> None:
     for arguments in (
         {"id": "my-instruction", "body": "Content"},
         {},
@@ -215,7 +215,7 @@ def test_a_malformed_change_log_is_repaired(desk: Any) -> None:
 
 
 @promise("000-add-owner")
-def test_binding_entries_need_an_owner(desk: Any) -> None:
+def test_mandatory_and_critical_entries_need_an_owner(desk: Any) -> None:
     entry = {"id": "problem-id", "body": "B" * 500, "requirement": "mandatory"}
     answer = desk.outcome("instructions/add", {"entry": entry, "lax": True}).output.output
     assert answer["error"] == "mandatory/critical require owner"
@@ -237,7 +237,7 @@ def test_binding_entries_need_an_owner(desk: Any) -> None:
     assert desk.do("get", id="sec-1")["item"]["owner"] == "security"
 
 
-def test_wrong_values_are_named(desk: Any) -> None:
+def test_invalid_values_are_named(desk: Any) -> None:
     entry = {
         "id": "one",
         "body": "x",
@@ -326,7 +326,7 @@ def test_import_skips_overwrites_and_merges(desk: Any) -> None:
 
 
 @promise("000-import-errors")
-def test_import_errors_have_place_and_code_and_stop_nobody(desk: Any) -> None:
+def test_import_errors_have_index_and_code_and_do_not_stop_others(desk: Any) -> None:
     entries = [
         {"id": "ok", "body": "x"},
         {"id": "../x", "body": "x"},
@@ -353,7 +353,7 @@ def test_import_errors_have_place_and_code_and_stop_nobody(desk: Any) -> None:
 
 
 @promise("000-import-validate")
-def test_import_without_validation_still_guards_ids(desk: Any) -> None:
+def test_import_without_validation_still_checks_ids(desk: Any) -> None:
     entries = [
         {"id": "odd", "body": "x", "priority": 900, "requirement": "MUST"},
         {"id": "../../etc/x", "body": "x"},
@@ -370,7 +370,7 @@ def test_import_without_validation_still_guards_ids(desk: Any) -> None:
 
 
 @promise("000-import-time")
-def test_import_sets_timestamps_and_hashes_itself(desk: Any) -> None:
+def test_import_sets_timestamps_and_hashes(desk: Any) -> None:
     entry = {
         "id": "a",
         "body": "A",
@@ -386,7 +386,7 @@ def test_import_sets_timestamps_and_hashes_itself(desk: Any) -> None:
 
 
 @promise("000-remove-shape")
-def test_remove_answers_its_shape(desk: Any) -> None:
+def test_remove_returns_the_shape_of_the_contract(desk: Any) -> None:
     desk.add("a")
     desk.add("b")
     answer = desk.do("remove", ids=["a", "nope", "a"])

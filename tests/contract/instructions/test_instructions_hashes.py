@@ -1,4 +1,4 @@
-"""Hashes see every change: the catalogue's, the governance hash, `diff`, and compare-and-set."""
+"""Every change is covered by the hashes, `diff` and compare-and-set."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CHANGES: tuple[tuple[str, Any], ...] = (
 
 
 @pytest.mark.parametrize(("field", "value"), CHANGES)
-def test_every_field_changes_both_hashes_and_is_caught_by_compare_and_set(
+def test_every_field_changes_both_hashes_and_fails_compare_and_set(
     desk: Any, field: str, value: Any
 ) -> None:
     desk.do("add", entry=ENTRY, lax=True)
@@ -123,7 +123,7 @@ def test_a_second_editor_cannot_overwrite_an_approval(desk: Any) -> None:
     )["overwritten"]
 
 
-def test_the_source_hash_is_enough_where_only_the_body_changes(desk: Any) -> None:
+def test_the_source_hash_suffices_if_only_the_body_changes(desk: Any) -> None:
     desk.add("a", status="review", owner="ann")
     read = desk.do("get", id="a")["item"]
     desk.do("governanceUpdate", id="a", patch={"status": "approved"})
@@ -141,7 +141,7 @@ def test_the_source_hash_is_enough_where_only_the_body_changes(desk: Any) -> Non
     assert "covers only its body" in error.message
 
 
-def test_diff_without_governance_hashes_says_what_it_cannot_know(desk: Any) -> None:
+def test_diff_without_governance_hashes_reports_uncertain_metadata(desk: Any) -> None:
     desk.add("a")
     listed = desk.do("list")
     known = [{"id": "a", "sourceHash": listed["items"][0]["sourceHash"]}]
@@ -158,7 +158,7 @@ def test_diff_without_governance_hashes_says_what_it_cannot_know(desk: Any) -> N
     assert desk.do("diff", clientHash=current, known=known) == {"upToDate": True, "hash": current}
 
 
-def test_the_governance_hash_names_the_fields_of_the_contract(desk: Any) -> None:
+def test_the_governance_record_has_the_fields_of_the_contract(desk: Any) -> None:
     desk.do("add", entry=ENTRY, lax=True)
     record = desk.do("governanceHash", includeItems=True)["items"][0]["governance"]
     named = {
@@ -182,7 +182,7 @@ def test_the_governance_hash_names_the_fields_of_the_contract(desk: Any) -> None
     assert record == governance_record(desk.do("get", id="a")["item"])
 
 
-def test_hand_edits_and_owner_rules_change_the_catalogue_hash_and_layout_and_checkouts_do_not(
+def test_the_catalogue_hash_follows_content_and_owner_rules_not_layout_or_times(
     desk: Any, desks: Callable[..., Any]
 ) -> None:
     path = desk.file("a.json", {"id": "a", "body": "A"})
@@ -224,7 +224,7 @@ def test_source_hash_is_that_of_the_body_in_every_answer(desk: Any, body: str) -
     assert desk.call("integrity/verify")["issueCount"] == 0
 
 
-def test_blanks_at_line_ends_are_markdown_and_stay(desk: Any) -> None:
+def test_spaces_at_line_ends_are_kept(desk: Any) -> None:
     answer = desk.add("a", "first  \nsecond")
     assert "warnings" not in answer
     assert desk.stored("a")["body"] == "first  \nsecond"

@@ -1,4 +1,4 @@
-"""What callers and operators are told: the reason, every allowed value, and what was not read."""
+"""Messages to callers and operators: reasons, allowed values, unreadable content."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refused(desk: Any, lax: bool = False, **fields: Any) -> Any:
         ("nextReviewDue", "soon", 'is not an ISO 8601 time; it is "soon"'),
     ],
 )
-def test_a_refusal_gives_the_reason_and_every_allowed_value(
+def test_a_refusal_has_the_reason_and_every_allowed_value(
     desk: Any, field: str, value: Any, said: str
 ) -> None:
     answer = refused(desk, **{field: value})
@@ -48,7 +48,7 @@ def test_a_refusal_gives_the_reason_and_every_allowed_value(
     assert "candidates" not in answer["feedbackHint"]
 
 
-def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
+def test_an_unknown_field_is_named_with_the_closest_known_one(desk: Any) -> None:
     strict = refused(desk, prioritty=7)
     assert strict["error"] == "unknown_fields"
     assert (
@@ -68,7 +68,7 @@ def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
     assert "Did you mean priority?" in imported["warnings"][0]["warning"]
 
 
-def test_hand_edits_that_cannot_be_read_are_told(desk: Any) -> None:
+def test_unreadable_manual_edits_are_reported(desk: Any) -> None:
     desk.file(
         "a.json", {"id": "a", "body": "A", "priority": "high", "categories": "a,b", "prioritty": 3}
     )
@@ -104,7 +104,7 @@ def test_hand_edits_that_cannot_be_read_are_told(desk: Any) -> None:
     assert "unreadable values for priority, categories" in kept["warnings"][0]
 
 
-def test_links_and_subfolders_are_named_for_what_they_are(desk: Any, tmp_path: Path) -> None:
+def test_links_and_subfolders_are_reported(desk: Any, tmp_path: Path) -> None:
     desk.add("a")
     (desk.folder / "linked.json").symlink_to(desk.folder / "a.json")
     for folder in ("team", ".git", "pictures"):
@@ -130,7 +130,7 @@ def test_links_and_subfolders_are_named_for_what_they_are(desk: Any, tmp_path: P
         {"text": " "},
     ],
 )
-def test_an_empty_filter_is_no_filter(desk: Any, filters: dict[str, Any]) -> None:
+def test_an_empty_filter_is_ignored(desk: Any, filters: dict[str, Any]) -> None:
     desk.add("a", categories=["x"])
     desk.add("b")
     answer = desk.do("query", filters=filters)

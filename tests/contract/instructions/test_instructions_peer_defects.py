@@ -1,4 +1,4 @@
-"""Defects that were reproduced in the peer (fact sheet, section 4): none of them here."""
+"""Defects of the reference server that must not occur here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_reading_the_governance_hash_changes_nothing(desk: Any) -> None:
     assert desk.do("list") == before
 
 
-def test_trailing_blanks_are_no_drift(desk: Any, desks: Callable[..., Any]) -> None:
+def test_trailing_spaces_are_not_drift(desk: Any, desks: Callable[..., Any]) -> None:
     body = "First line  \nsecond\t\n\n  third \r\nfourth\u2028fifth"
     added = desk.add("a", body)
     desk.do("import", entries=[{"id": "b", "body": body}], mode="skip")
@@ -75,7 +75,7 @@ def test_trailing_blanks_are_no_drift(desk: Any, desks: Callable[..., Any]) -> N
     )
 
 
-def test_a_limit_limits_and_a_search_needs_a_query(desk: Any) -> None:
+def test_limit_is_honoured_and_search_needs_a_query(desk: Any) -> None:
     for number in range(30):
         desk.add(f"n{number:02}")
     assert len(desk.do("list", limit=10)["items"]) == 10
@@ -109,7 +109,7 @@ def test_nothing_is_printed(desk: Any, capfd: pytest.CaptureFixture[str]) -> Non
     assert (captured.out, captured.err) == ("", "")
 
 
-def test_prerelease_versions_never_vanish(desk: Any, desks: Callable[..., Any]) -> None:
+def test_prerelease_versions_are_refused_not_dropped(desk: Any, desks: Callable[..., Any]) -> None:
     refused = desk.outcome(
         "instructions/add",
         {"entry": {"id": "a", "body": "x", "version": "1.0.0-beta"}, "lax": True},
@@ -126,7 +126,7 @@ def test_a_nested_patch_is_not_ignored(desk: Any) -> None:
     assert desk.do("governanceUpdate", id="a", patch={"owner": "ann"})["owner"] == "ann"
 
 
-def test_what_is_listed_is_what_is_got(desk: Any) -> None:
+def test_list_and_get_return_the_same_item(desk: Any) -> None:
     for number in range(50):
         desk.add(f"n{number}", f"Body {number}")
         listing = desk.do("list")
