@@ -36,10 +36,10 @@ CATALOGUE_LIMIT = Code(
 HASH_MISMATCH = Code(
     "HASH_MISMATCH",
     Kind.INTEGRITY,
-    "`expectedHash` is not the present hash: somebody changed it first.",
+    "`expectedHash` is not the current hash: the entry or the catalogue changed.",
 )
 CATALOGUE_BUSY = Code(
-    "CATALOGUE_BUSY", Kind.UNAVAILABLE, "Another process holds the folder's lock; try again."
+    "CATALOGUE_BUSY", Kind.UNAVAILABLE, "Another process holds the lock of the folder; try again."
 )
 CATALOGUE_UNWRITABLE = Code(
     "CATALOGUE_UNWRITABLE",

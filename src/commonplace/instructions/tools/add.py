@@ -27,9 +27,7 @@ PREVIEW_CHARS = 200
 
 
 class InstructionAddInput(WriteInput):
-    """Open for unknown arguments: an entry sent without its wrapper gets the contract's `missing
-    entry`, not a refusal of its fields.
-    """
+    # An entry without its wrapper must get the contract's `missing entry`, so extras are allowed.
 
     model_config = ConfigDict(extra="allow")
 
