@@ -1,6 +1,6 @@
 """Hostile lines and the answer that JSON-RPC and MCP require for each.
 
-`owed` judges a line from its bytes with the standard library only: it shares no code with the server.
+`owed` judges the bytes of a line with the standard library only, without code of the server.
 """
 
 from __future__ import annotations
