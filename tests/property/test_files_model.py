@@ -273,16 +273,14 @@ class BothStoresMachine(FilesMachine):
 
     @rule(owner=OWNERS, path=st.one_of(FilesMachine.used, PATHS))
     def restore(self, owner: Owner, path: str) -> None:
-        """Compared between the stores; then taken back, because the model keeps no history."""
+        """Compare restores between the stores, then undo them: the model has no history."""
         restored, _ = self.run(owner, "restore", path)
         for name in restored or ():
             assert self.run(owner, "delete", name) == (1, None)
 
 
 def comparable(value: Any) -> Any:
-    """An answer without its times and row numbers, and with scores as far as two ways of adding
-    agree.
-    """
+    """Return an answer without times and row ids, and with rounded scores."""
     if dataclasses.is_dataclass(value):
         names = [
             field.name

@@ -1,6 +1,4 @@
-"""Chunks cover the text with exact byte offsets, stay small, and stay the same where the text
-does.
-"""
+"""Chunks cover the text with exact byte offsets, stay small, and survive edits elsewhere."""
 
 from __future__ import annotations
 

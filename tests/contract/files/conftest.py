@@ -1,6 +1,7 @@
-"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time
-on a database without rows; what is about search also in PostgreSQL's transitional mode, whose
-words are tsvector.
+"""Boxes for the contract tests of files.
+
+Every test runs on SQLite and on PostgreSQL, each time on an empty database; tests of search also in
+PostgreSQL's transitional mode (tsvector).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""A files toolset on a fresh database, SQLite's or PostgreSQL's, called through the pipeline as
-every edge calls it.
-"""
+"""A files toolset on a fresh database, called through the pipeline as every edge does."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ AERO_TEXT = (
 
 
 class Box:
-    """One tenant's world with its files, and a short way to call a tool: the answer, or the code
-    of its error.
-    """
+    """The files of one tenant, and a short way to call a tool: its answer or its error code."""
 
     database: Database | PostgresDatabase
     model_key: str | None = None  # what the caller brings for external models
@@ -132,9 +128,7 @@ MakeBox = Callable[..., Box]
 
 
 class Words:
-    """An embedder whose vectors are sums of one random direction per word: texts that share
-    words are near.
-    """
+    """An embedder with one random direction per word: texts that share words are near."""
 
     identity, dimensions = "words-1", 384
 

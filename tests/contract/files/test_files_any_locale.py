@@ -1,6 +1,4 @@
-"""PostgreSQL whose names sort as in a language: listings, prefixes and answers stay in the order
-of bytes, as on SQLite.
-"""
+"""PostgreSQL with a language's collation: listings and prefixes stay in byte order."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ def boxes(server: Postgres, tmp_path: Path) -> Iterator[tuple[Box, Box]]:
 
 
 def test_the_database_sorts_as_the_language_does(server: Postgres) -> None:
-    """Where this machine can make the locale; else the tests below run in the order of bytes."""
+    """Checks the fixture; without the locale the tests below run in byte order."""
     with psycopg.connect(server.url) as connection:
         row = connection.execute(
             "SELECT array_agg(n ORDER BY n) FROM unnest(ARRAY['b', 'A', 'a', 'B']) AS n"
@@ -128,9 +126,7 @@ def test_directories_are_deleted_and_restored_whole(boxes: tuple[Box, Box]) -> N
 
 
 def test_every_sorted_column_compares_as_bytes(server: Postgres) -> None:
-    """Columns of a key, of an index or of a range: all but the hashes and closed sets below are
-    COLLATE "C".
-    """
+    """Columns of keys, indexes and ranges are COLLATE "C", but for hashes and closed sets."""
     equal_only = {
         "apikey_hash",
         "content_hash",

@@ -1,6 +1,4 @@
-"""SQLite and PostgreSQL under one contract: the same named statements, and plans that stay
-inside a tenant among many others.
-"""
+"""SQLite and PostgreSQL define the same statements, and their plans stay in one tenant."""
 
 from __future__ import annotations
 
@@ -151,9 +149,7 @@ def values(
 def test_no_statement_of_a_call_reads_other_tenants_rows(
     crowded: psycopg.Connection[Any], component: str
 ) -> None:
-    """EXPLAIN ANALYZE of every statement that reads: an index finds the tenant's rows, and
-    hardly any are thrown away afterwards.
-    """
+    """EXPLAIN ANALYZE of every reading statement: an index finds the rows, few are discarded."""
     row = crowded.execute(
         "SELECT p.tenant, p.id FROM search_partition p ORDER BY id LIMIT 1 OFFSET 20"
     ).fetchone()

@@ -263,10 +263,9 @@ def test_a_large_project_gets_its_own_index_that_agrees_with_exact_search(
 
 
 def test_the_query_vector_is_read_once_even_in_a_cached_plan() -> None:
-    """A parameter that is cast beside a column is cast again for every row of a kept plan:
-    seconds instead of milliseconds.
+    """A parameter that is cast beside a column is cast again for every row of a cached plan.
 
-    One that is selected by itself is read before the first row, whatever the plan.
+    That takes seconds instead of milliseconds. A parameter in its own SELECT is read once.
     """
     statements = load_queries("commonplace.files.store", "postgres_embeddings.sql")
     comparing = {name: sql for name, sql in statements.items() if ":query" in sql}

@@ -323,7 +323,7 @@ def test_restorable_files_are_listed_newest_first(box: Box) -> None:
     "table", ["mcp_files", "mcp_file_chunks", "mcp_file_index_jobs", "search_partition"]
 )
 def test_no_answer_contains_sql_or_driver_messages(box: Box, table: str) -> None:
-    """Whatever the database refuses, callers read our words; the statement is in the log."""
+    """Errors of the database are in our own words; the statement is in the log."""
     box.write("/a", "needle")
     box.index()
     box.change(f"ALTER TABLE {table} RENAME TO lost")

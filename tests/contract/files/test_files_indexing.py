@@ -176,9 +176,7 @@ def test_a_claimed_job_is_exclusive_until_its_lease_ends(box: Box) -> None:
 
 
 def test_jobs_of_a_dead_worker_are_done_by_the_next_one(box: Box) -> None:
-    """On one machine a new leader takes it over at once; among many workers, when its lease has
-    run out.
-    """
+    """A new leader takes over at once; among many workers, the lease must expire first."""
     box.write("/a", "needle")
     asyncio.run(box.files.service._chunks.claim("dead worker", 10))  # type: ignore[attr-defined]
     if box.url:

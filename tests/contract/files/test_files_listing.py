@@ -1,6 +1,4 @@
-"""`file_list` against a listing worked out from the paths alone: names that sort around the
-separator, any depth, limit and place.
-"""
+"""`file_list` against a listing computed from the paths alone, at any depth and limit."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ NAMES = ("a", "a-b", "a.b", "a0", "a_", "A", "b", "b.txt", "0", "-")
 
 
 def paths_of(rng: random.Random, count: int) -> list[str]:
-    """Files that do not stand in each other's way."""
+    """Return paths of files that do not conflict with each other."""
     paths: set[str] = set()
     while len(paths) < count:
         path = "".join(f"/{rng.choice(NAMES)}" for _ in range(rng.randint(1, 5)))

@@ -1,6 +1,4 @@
-"""Names outside the contract's alphabet: stored under a legal path, with the original kept as
-`source_path`.
-"""
+"""Illegal names are stored under a legal path, with the original as `source_path`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Texts larger than one request may carry are stored in parts, and a transfer that fails leaves
-what was there before.
-"""
+"""Texts above the request limit are stored in parts; a failed transfer changes nothing."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ SMALL = FilesSettings(max_payload_bytes=1_000, max_file_bytes=30_000)
 
 
 class Client:
-    """Calls the tools as a client does; `refuse_after` lets a call of file_write fail as a
-    broken connection would.
-    """
+    """Calls tools as a client; file_write fails after `refuse_after` calls."""
 
     def __init__(self, box: Box, refuse_after: int | None = None) -> None:
         self.box = box

@@ -1,6 +1,4 @@
-"""Vectors of an external model as a second step, on both databases: words never wait, keys
-arrive sealed, jobs wait for keys.
-"""
+"""Vectors of an external model: words never wait, keys arrive sealed, jobs wait for keys."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ KEY, OTHER = "sk-caller-0123456789", "sk-second-0123456789"
 
 
 class Listener:
-    """Keeps the texts of every file, and with which key they came; fails as it is told."""
+    """Records the texts of every file and their key; fails on demand."""
 
     def __init__(self) -> None:
         self.texts: dict[str, list[str]] = {}
@@ -63,7 +61,7 @@ class Listener:
 
 
 class Envelopes(MemoryEnvelopeStore):
-    """In memory, and away when told."""
+    """An envelope store in memory that can be unavailable."""
 
     away = False
 
@@ -247,9 +245,7 @@ def test_vectors_follow_moved_restored_and_deleted_files(world: World) -> None:
 
 
 def test_a_key_that_arrives_during_its_job_is_not_lost(world: World) -> None:
-    """The worker finds no key and is about to let the job wait; at that moment the tenant's call
-    brings one.
-    """
+    """The key arrives after the worker found none and before the job waits."""
     world.box.model_key = None
     world.box.write("/a", "green walnut")
     world.box.index()
@@ -281,9 +277,7 @@ def test_an_expired_lease_is_taken_over_and_the_late_worker_changes_nothing(worl
 
 
 def test_names_that_look_like_others_stay_apart(world: World) -> None:
-    """A prefix of a path is not its parent: keys are offered to what was changed and what is
-    below it.
-    """
+    """A prefix of a path is not its parent: keys are for the changed path and those below it."""
     for path in ("/a", "/a.b", "/a-b", "/ab"):
         world.box.model_key = None
         world.box.write(path, f"text of {path}")
@@ -337,9 +331,7 @@ def test_an_index_that_waits_for_a_key_is_not_up_to_date(world: World) -> None:
 def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(
     world: World, keks: dict[int, str], said: str
 ) -> None:
-    """Servers and workers with different encryption_keks: the worker cannot take out what a
-    server sealed.
-    """
+    """Server and worker have different encryption_keks."""
     world.box.write("/a", "green walnut")
     (worker,) = world.box.files.indexer._embedding
     worker._handover = CredentialHandover(Keyring(keks), world.envelopes, "cred", 300)

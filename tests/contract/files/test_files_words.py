@@ -145,9 +145,7 @@ def test_more_of_the_words_and_rarer_words_rank_higher_and_the_text_before_the_p
 
 
 def test_an_index_scan_reads_no_other_tenants_words(tmp_path: Path, postgres_url: str) -> None:
-    """The partition's own lexeme is in the index: a common word of forty tenants costs one of
-    them what it holds itself.
-    """
+    """The index has a lexeme per partition: a word common to forty tenants costs one of them."""
     box = Box(tmp_path, with_mode("tsvector"), url=postgres_url)
     for tenant in range(3):
         box.call("file_write", f"t{tenant}", path="/a", content="common words here")

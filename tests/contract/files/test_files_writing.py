@@ -1,4 +1,4 @@
-"""Contract 003 on writes and deletes: modes, offsets, conflicts, guards."""
+"""Writes and deletes (docs/reference/contracts/files.md): modes, offsets, conflicts, guards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Files with the hybrid engine plugged in: what is written is embedded by the index worker and
-found by words and meaning.
-"""
+"""Files with the hybrid engine: written files are embedded and found by words and meaning."""
 
 from __future__ import annotations
 

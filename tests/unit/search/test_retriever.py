@@ -1,6 +1,4 @@
-"""The hybrid retriever over real postings and real vector files: what it finds, how it degrades,
-what it says.
-"""
+"""The hybrid retriever over real postings and vector files: results, fallbacks, notes."""
 
 from __future__ import annotations
 
@@ -147,7 +145,7 @@ def test_a_model_that_cannot_load_degrades_visibly(stores: Stores) -> None:
 
 
 class HalfReader(WordEmbedder):
-    """Knows the words of the tests, and reads a query as far as it is told to."""
+    """Embeds the words of the tests, with a given legibility."""
 
     read = 0.0
 

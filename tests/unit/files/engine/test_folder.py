@@ -1,6 +1,4 @@
-"""Folders in and out: what is ignored, what is binary, what a file is called; and the command
-line over them.
-"""
+"""Folders: ignored files, binary files, names; import and export by the command line."""
 
 from __future__ import annotations
 

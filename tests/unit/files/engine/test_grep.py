@@ -1,4 +1,4 @@
-"""Patterns match line by line, and cost one reading of the file."""
+"""Patterns match line by line and read a file once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Schemas: released migrations are never edited, every released version upgrades with its data,
-and queries match the tables.
-"""
+"""Schemas: every released version upgrades with its data, and statements match the tables."""
 
 from __future__ import annotations
 
@@ -110,7 +108,7 @@ def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
 
 
 def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
-    """No statement of a call walks a table that holds other tenants' rows."""
+    """No statement of a call scans rows of other tenants."""
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
     operator = {"purge", "outbox_claim", "outbox_counts", "job_due", "vector_counts"}

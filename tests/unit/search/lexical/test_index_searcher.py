@@ -1,6 +1,4 @@
-"""BM25 over the posting tables: exact scores, closed partitions, deterministic order, and an
-index that forgets.
-"""
+"""BM25 over the posting tables: exact scores, closed partitions, deterministic order."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ def search(
 
 
 def reference(texts: Mapping[str, str], terms: Sequence[str]) -> list[tuple[str, float]]:
-    """BM25 written out, over plain lists."""
+    """Compute BM25 over plain lists."""
     words = {key: text.split() for key, text in texts.items()}
     average = sum(map(len, words.values())) / len(words)
     scores = {}
@@ -137,7 +135,7 @@ def test_ties_are_ordered_by_key_whatever_the_insertion_order(
 def test_a_hundred_equal_documents_are_ordered_by_key(
     database: Database, postings: SqlitePostings, count: int
 ) -> None:
-    """Through SQL and, where many more documents match less well, through lists in memory."""
+    """Through SQL, and through cached lists where many more documents match less well."""
     keys = [f"k{n:03}" for n in range(100)]
     random.Random(4).shuffle(keys)
     put(
@@ -271,9 +269,7 @@ def test_the_upper_bound_is_above_every_string_with_the_prefix(prefix: str) -> N
 
 
 def test_cached_lists_rank_as_the_tables_do(database: Database, postings: SqlitePostings) -> None:
-    """Large answers come from arrays that follow additions and removals; the ranking statement
-    is the oracle.
-    """
+    """Cached lists follow additions and removals; the ranking statement is the oracle."""
     rng = random.Random(11)
     words = [f"w{n}" for n in range(12)]
 
@@ -313,9 +309,7 @@ def pack(postings: SqlitePostings) -> int:
 
 
 def test_packed_lists_rank_as_the_tables_do(database: Database) -> None:
-    """Every search opens the store anew, so that it reads the lists from disk; the ranking
-    statement is the oracle.
-    """
+    """Each search opens the store again to read lists from disk; SQL is the oracle."""
     rng = random.Random(12)
     words = [f"w{n}" for n in range(12)]
 

@@ -1,4 +1,4 @@
-"""The one tokenizer: folding, stemming, identifiers, stop words, any Unicode, and the snippet."""
+"""Text analysis: folding, stemming, identifiers, stop words, any Unicode, snippets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Documents that wait for the posting lists are found, scored and removed as if they were in
-them, by every process.
-"""
+"""Buffered documents are found, scored and removed like indexed ones, by every process."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ QUESTIONS = (
 
 
 class Box:
-    """A database with its postings; `late` writes documents one by one, the other way all at
-    once.
-    """
+    """A database with postings; `late` writes documents one by one, else all at once."""
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, durable=False)
@@ -132,9 +128,7 @@ def test_a_full_buffer_moves_into_the_lists_and_stays_searchable(late: Box, orac
 
 
 def test_cached_lists_and_buffered_documents_are_ranked_together(late: Box, oracle: Box) -> None:
-    """More postings than are ranked on the caller's thread: the arrays are asked, and keep
-    growing at their end only.
-    """
+    """With enough postings for cached lists, which only grow at their end."""
     rng = random.Random(8)
     documents = [made(rng, f"/d{n:05}") for n in range(1_500)]
     late.put(*documents[:1_400])

@@ -1,6 +1,4 @@
-"""The clients of external models against a real server on loopback: what they send, and what
-they make of every kind of failure.
-"""
+"""Clients of external models against a real server: their requests, and every failure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Models: the ONNX graph against plain numpy, installation from a folder and from the pinned
-wheel, checks, removal, loading.
-"""
+"""Models: the ONNX graph against plain numpy, installation, checks, removal, loading."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from tiny_model import HEADS, HIDDEN, LAYERS, Array, tiny_model
 
 
 def plain_forward(w: dict[str, Array], ids: list[int]) -> npt.NDArray[np.float64]:
-    """BERT with mean pooling, written out."""
+    """Compute BERT with mean pooling in plain numpy."""
 
     def norm(x: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
         centred = x - x.mean(-1, keepdims=True)
@@ -235,9 +233,7 @@ def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: P
 
 @pytest.fixture(scope="module")
 def real() -> Path:
-    """The default model where `make test` installed it, else installed once beside the
-    repository's other tools.
-    """
+    """Return the default model, installed by `make test` or once beside the other tools."""
     own = Path(__file__).resolve().parents[4] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
         if any(model.name == DEFAULT_MODEL for model in embed_models.list_installed(folder)):

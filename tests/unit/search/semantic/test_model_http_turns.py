@@ -1,4 +1,4 @@
-"""A caller whose requests hang does not take the external model away from others."""
+"""Hanging requests of one caller do not block the external model for others."""
 
 from __future__ import annotations
 

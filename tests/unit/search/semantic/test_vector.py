@@ -1,6 +1,4 @@
-"""Vector files: exact answers, only new text embedded, several readers, crashes, compaction,
-another model, the approximate index.
-"""
+"""Vector files: exact results, only new text embedded, readers, crashes, compaction."""
 
 from __future__ import annotations
 
