@@ -12,7 +12,7 @@ from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.walk.operations import OperationFilter
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
-from commonplace.openapi.tools.walk.common import (
+from commonplace.openapi.tools.walk.definition import (
     GROUPED,
     METHOD,
     PATH,

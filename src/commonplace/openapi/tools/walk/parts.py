@@ -17,7 +17,7 @@ from commonplace.openapi.engine.walk.parts import (
 )
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
-from commonplace.openapi.tools.walk.common import (
+from commonplace.openapi.tools.walk.definition import (
     GROUPED,
     METHOD,
     PATH,

@@ -13,7 +13,7 @@ from commonplace.openapi.engine.walk.refs import RefFilter
 from commonplace.openapi.engine.walk.schemas import SchemaFilter
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
-from commonplace.openapi.tools.walk.common import (
+from commonplace.openapi.tools.walk.definition import (
     GROUPED,
     WalkInput,
     WalkOutput,
