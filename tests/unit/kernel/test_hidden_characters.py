@@ -1,6 +1,4 @@
-"""Which characters count as hidden, where they are part of ordinary writing, and how they are
-shown.
-"""
+"""Hidden characters: which count, where they are ordinary writing, and how they are shown."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ VISIBLE_FORMAT = {
 
 
 @pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
-def test_ordinary_writing_is_no_finding_and_is_shown_as_it_is(text: str) -> None:
+def test_ordinary_writing_has_no_hidden_characters(text: str) -> None:
     assert find_hidden(text) == []
     assert reveal(text.replace("\f", "")) == text.replace("\f", "")
     assert not json_may_hide(orjson.dumps(text)) or any(

@@ -1,6 +1,4 @@
-"""Reasons that callers may read hold no statement, no text of a driver and no path of this
-machine.
-"""
+"""Descriptions of failures contain no SQL, no text of a driver and no path of this machine."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ from commonplace.storage.failures import describe_publicly
         FileNotFoundError(2, "No such file or directory", "/home/me/data/vectors"),
     ],
 )
-def test_texts_of_drivers_stay_in_the_log(error: Exception) -> None:
+def test_texts_of_database_drivers_stay_in_the_log(error: Exception) -> None:
     reason = describe_publicly(error)
     assert reason.endswith("refused it; the server's log says why")
     assert type(error).__name__ not in reason
 
 
-def test_our_own_words_are_told() -> None:
+def test_our_own_messages_are_shown() -> None:
     assert (
         describe_publicly(CommonplaceError(INVALID_ARGUMENT, "It is not legal."))
         == "It is not legal."

@@ -1,4 +1,4 @@
-"""Fair claims: whoever was served longest ago comes first, tenants before their scopes."""
+"""Fair claims: the least recently served tenant first, then its least recently served scope."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Work:
         return [place] * count
 
 
-def test_a_claim_is_shared_equally_and_what_is_left_over_goes_to_the_others() -> None:
+def test_claims_are_shared_equally_and_unused_shares_go_to_others() -> None:
     turns, work = FairQueue(), Work(a_one=100, a_two=100, b_one=1, c_one=100)
     claimed = Counter(turns.claim(work.places(), 21, work.take))
     assert claimed.total() == 21
@@ -32,14 +32,14 @@ def test_a_claim_is_shared_equally_and_what_is_left_over_goes_to_the_others() ->
     assert min(claimed[TenantScope("a", "one")], claimed[TenantScope("a", "two")]) >= 4
 
 
-def test_claims_of_one_alternate_between_tenants_and_between_their_scopes() -> None:
+def test_single_claims_alternate_between_tenants_and_scopes() -> None:
     turns, work = FairQueue(), Work(a_one=9, a_two=9, b_one=9)
     order = [turns.claim(work.places(), 1, work.take)[0] for _ in range(8)]
     assert [place.tenant for place in order] == ["a", "b"] * 4
     assert [place.scope for place in order if place.tenant == "a"] == ["one", "two"] * 2
 
 
-def test_who_comes_new_is_served_next() -> None:
+def test_a_new_tenant_is_served_next() -> None:
     turns, work = FairQueue(), Work(a_one=50, b_one=50)
     for _ in range(6):
         turns.claim(work.places(), 1, work.take)
@@ -47,7 +47,7 @@ def test_who_comes_new_is_served_next() -> None:
     assert turns.claim(work.places(), 1, work.take) == [TenantScope("zz", "one")]
 
 
-def test_a_place_without_due_work_is_passed_over() -> None:
+def test_a_scope_without_due_work_is_skipped() -> None:
     turns, work = FairQueue(), Work(a_one=0, b_one=3)
     assert (
         turns.claim([TenantScope("a", "one"), TenantScope("b", "one")], 5, work.take)

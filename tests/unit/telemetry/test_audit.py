@@ -1,6 +1,4 @@
-"""The audit trail: written in order, verified, queried, and refused changes where it cannot be
-written.
-"""
+"""The audit trail: appended, verified, queried; changes are refused while it is unwritable."""
 
 from __future__ import annotations
 
@@ -47,14 +45,14 @@ def problems(directory: Path) -> list[str]:
     return [problem.problem for problem in verify(directory).problems]
 
 
-def test_a_trail_that_was_only_written_is_whole(tmp_path: Path) -> None:
+def test_an_untouched_trail_verifies(tmp_path: Path) -> None:
     filled(tmp_path)
     filled(tmp_path)
     verdict = verify(tmp_path)
     assert (verdict.ok, verdict.chains, verdict.records, verdict.warnings) == (True, 2, 12, [])
 
 
-def test_an_empty_folder_is_whole(tmp_path: Path) -> None:
+def test_an_empty_folder_verifies(tmp_path: Path) -> None:
     assert verify(tmp_path / "nothing").ok
 
 
@@ -100,7 +98,7 @@ def test_threads_share_a_chain(tmp_path: Path) -> None:
     assert (verify(tmp_path).ok, verify(tmp_path).records) == (True, 201)
 
 
-def test_a_chain_removed_together_with_its_head_is_missed_by_the_next(tmp_path: Path) -> None:
+def test_a_chain_removed_with_its_head_is_reported(tmp_path: Path) -> None:
     filled(tmp_path)
     (first,) = (tmp_path / "chains").iterdir()
     filled(tmp_path)
@@ -126,7 +124,7 @@ def test_a_renamed_chain_is_found(tmp_path: Path) -> None:
     assert len(problems(tmp_path)) >= 2
 
 
-def test_a_process_that_died_between_record_and_head_is_a_note_not_damage(tmp_path: Path) -> None:
+def test_a_process_that_died_between_record_and_head_is_a_warning(tmp_path: Path) -> None:
     filled(tmp_path, 3)
     (head,) = (tmp_path / "heads").iterdir()
     (chain,) = (tmp_path / "chains").iterdir()
@@ -207,7 +205,7 @@ def test_times_are_compared_as_instants(bound: str, after: bool) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"since": "garbage"}, {"until": "2026-13-01"}, {"since": ""}, {"outcome": "bad"}]
 )
-def test_a_filter_that_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_invalid_filter_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(CommonplaceError) as refused:
         AuditFilter(**wrong)
     assert refused.value.code.name == "INVALID_ARGUMENT"
@@ -237,7 +235,8 @@ from commonplace.telemetry.audit import AuditLog
 audit = AuditLog(Path(sys.argv[1]))
 audit.append({"type": "call", "number": 0})
 size = next(Path(sys.argv[1], "chains").iterdir()).stat().st_size
-resource.setrlimit(resource.RLIMIT_FSIZE, (size + 700, resource.RLIM_INFINITY))  # a disk with room for a few records
+# A disk with room for a few records.
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 700, resource.RLIM_INFINITY))
 written = 1
 refused = 0
 for number in range(1, 30):
@@ -270,7 +269,7 @@ def test_a_full_disk_refuses_changes_loses_nothing_and_recovers(tmp_path: Path) 
     assert len(query_audit(tmp_path, AuditFilter(limit=1000))) == written
 
 
-def test_reads_are_remembered_in_memory_only(tmp_path: Path) -> None:
+def test_reads_are_kept_in_memory_only(tmp_path: Path) -> None:
     audit = AuditLog(tmp_path, recent_reads=2)
     for number in range(3):
         audit.reads.add(
@@ -320,7 +319,7 @@ def test_chains_of_an_older_version_are_registered_with_the_next(tmp_path: Path)
     assert len(verify(directory).problems) == 3
 
 
-def test_a_line_of_the_register_that_was_cut_names_no_chain(tmp_path: Path) -> None:
+def test_a_truncated_line_of_the_register_is_ignored(tmp_path: Path) -> None:
     directory = tmp_path / "audit"
     log = AuditLog(directory)
     log.append({"type": "call"})

@@ -34,7 +34,7 @@ def traced(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(
+def test_an_unusable_log_file_is_reported_on_stderr(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging(LogSettings(file="/proc/nope/log.jsonl"))
@@ -43,7 +43,7 @@ def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(
     assert "MCP_LOG_FILE" in said
 
 
-def test_a_log_file_that_can_be_opened_needs_no_word(
+def test_a_usable_log_file_is_not_mentioned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configure_logging(LogSettings(file=str(tmp_path / "logs" / "log.jsonl")))
@@ -65,7 +65,7 @@ def test_a_full_file_is_rotated_and_no_line_is_lost_or_split(tmp_path: Path) -> 
     assert [line for path in files for line in path.read_text().splitlines()] == lines
 
 
-def test_only_so_many_old_files_are_kept(tmp_path: Path) -> None:
+def test_the_number_of_old_files_is_bounded(tmp_path: Path) -> None:
     target = RotatedFile(tmp_path / "x.log", 10, kept=3)
     for number in range(20):
         target.write(f"number {number}")
@@ -91,12 +91,12 @@ def test_two_writers_share_a_file_across_its_rotation(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_cannot_be_written_fails_nobody(tmp_path: Path) -> None:
+def test_an_unwritable_file_does_not_fail_the_caller(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     RotatedFile(tmp_path / "file" / "x.log", 100).write("lost")
 
 
-def test_nothing_is_traced_until_a_variable_asks(tmp_path: Path) -> None:
+def test_nothing_is_traced_unless_a_variable_is_set(tmp_path: Path) -> None:
     quiet = tracer(tmp_path)
     quiet.emit("list", {"a": 1})
     assert not quiet.active
@@ -120,7 +120,7 @@ def test_the_directory_variable_moves_the_traces(tmp_path: Path) -> None:
     assert len(list((tmp_path / "elsewhere").glob("*.jsonl"))) == 1
 
 
-def test_the_size_variable_rotates_and_asks_for_traces(tmp_path: Path) -> None:
+def test_the_size_variable_sets_rotation_and_enables_traces(tmp_path: Path) -> None:
     small = tracer(tmp_path, max_bytes=300)
     for number in range(6):
         small.emit("list", {"number": number})

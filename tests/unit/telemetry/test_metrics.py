@@ -36,7 +36,7 @@ def test_no_quantile_is_above_the_maximum() -> None:
     assert figures.p99_ms <= figures.maximum_ms == 10.0
 
 
-def test_tenants_are_kept_apart_and_added_up() -> None:
+def test_tenants_are_counted_separately_and_together() -> None:
     metrics = Metrics()
     for tenant, count in (("a", 3), ("b", 2)):
         for _ in range(count):
@@ -49,7 +49,7 @@ def test_tenants_are_kept_apart_and_added_up() -> None:
     assert metrics.figures("c") == []
 
 
-def test_any_number_of_tenants_costs_bounded_memory() -> None:
+def test_memory_is_bounded_for_any_number_of_tenants() -> None:
     metrics = Metrics()
     for number in range(MAX_TENANTS + 500):
         metrics.record("tool", f"tenant-{number}", 0.001)
@@ -59,7 +59,7 @@ def test_any_number_of_tenants_costs_bounded_memory() -> None:
     assert metrics.totals().count == MAX_TENANTS + 500
 
 
-def test_the_sum_of_latencies_never_goes_back() -> None:
+def test_the_sum_of_latencies_never_decreases() -> None:
     """It was the rounded average times the count, so that many fast calls after a slow one took
     seconds away.
     """

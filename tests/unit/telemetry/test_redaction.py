@@ -1,4 +1,4 @@
-"""What of a call's arguments is kept."""
+"""Redaction of the arguments of calls."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_large_content_costs_nothing_to_hide() -> None:
     assert kept["document"] == {"preview": "y" * 16, "truncated": True, "length": 5_000_000}
 
 
-def test_text_that_is_no_unicode_can_still_be_recorded() -> None:
+def test_invalid_unicode_can_be_recorded() -> None:
     kept = redact({"a\udcff": "b\udcff", "c": {"d\udcff": ["e\udcff"]}}, frozenset(), 256)
     orjson.dumps(kept)
 
@@ -96,7 +96,7 @@ def test_text_that_looks_like_a_credential_is_masked() -> None:
     assert scrub("plain words stay") == "plain words stay"
 
 
-def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None:
+def test_permanent_records_contain_no_recognisable_credential() -> None:
     kept = {
         "title": "DB_PASS=" + "Tr0ub4dor3xx",
         "tags": ["glrt-" + "aB3dE5fG7hJ9kL1mN2pQ"],
@@ -112,7 +112,7 @@ def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None
 
 
 @given(st.dictionaries(st.text(max_size=80), json_values, max_size=30))
-def test_what_is_kept_is_small_and_encodable(arguments: dict[str, object]) -> None:
+def test_redacted_arguments_are_small_and_encodable(arguments: dict[str, object]) -> None:
     kept = redact(arguments, frozenset({"content"}), 64)
     assert len(kept) <= 21
     json.dumps(kept)

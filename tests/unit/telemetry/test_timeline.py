@@ -1,4 +1,4 @@
-"""The last hour in slots: bounded, apart by tenant, forgotten in time."""
+"""The last hour in slots: bounded, per tenant, expired in time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_calls_fall_into_slots_by_tenant() -> None:
     assert [moment.calls for moment in line.slots("nobody")] == [0, 0]
 
 
-def test_what_is_older_than_an_hour_is_gone_even_when_nobody_calls() -> None:
+def test_slots_older_than_an_hour_are_dropped_without_calls() -> None:
     clock = Clock()
     line = Timeline(clock)
     line.record("a", 0.001, False)

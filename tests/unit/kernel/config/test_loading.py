@@ -1,4 +1,4 @@
-"""Where settings come from, and what is said when they are wrong."""
+"""Loading of settings: sources, precedence, and errors."""
 
 from __future__ import annotations
 
@@ -342,14 +342,12 @@ def test_names_that_requests_have_are_accepted(tmp_path: Path) -> None:
     assert (list(server.allowed_hosts), list(server.allowed_origins)) == (hosts, origins)
 
 
-def test_settings_that_are_no_map_are_refused_by_their_name(tmp_path: Path) -> None:
+def test_a_section_that_is_not_a_map_is_refused_by_name(tmp_path: Path) -> None:
     assert ": settings must be a map" in refused(tmp_path, {"settings": [1]}).message
 
 
 @pytest.mark.parametrize("there", ["folder", "broken link"])
-def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(
-    there: str, tmp_path: Path
-) -> None:
+def test_an_unreadable_configuration_file_is_reported(there: str, tmp_path: Path) -> None:
     place = tmp_path / "commonplace.yaml"
     if there == "folder":
         place.mkdir()
@@ -360,7 +358,7 @@ def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(
     assert str(place) in error.value.message
 
 
-def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(
+def test_a_user_without_a_home_folder_must_name_the_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nobody(number: int) -> NoReturn:
@@ -374,7 +372,7 @@ def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(
     assert "--data" in str(error.value.hint)
 
 
-def test_the_home_of_a_user_that_there_is_not_is_a_path_like_any_other(tmp_path: Path) -> None:
+def test_the_home_of_an_unknown_user_is_an_ordinary_path(tmp_path: Path) -> None:
     (tmp_path / "commonplace.yaml").write_text(
         "settings: {mcp: {openapi: {roots: ['~nobody-here/apis']}}}"
     )
@@ -434,7 +432,7 @@ def test_rerank_without_an_endpoint_is_refused_with_the_address_of_the_contract(
         assert "https://oneapi.laisky.com/v1/rerank" in told.stderr
 
 
-def test_the_local_models_name_is_not_taken_for_an_external_one(tmp_path: Path) -> None:
+def test_an_external_provider_refuses_the_name_of_the_local_model(tmp_path: Path) -> None:
     openai = {"provider": "openai", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
     assert (
         "search.embedding.model names the local model"
@@ -475,7 +473,7 @@ def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> No
         load(file=tmp_path / "c.yaml", environ={}, cwd=tmp_path)
 
 
-def test_an_empty_file_and_empty_sections_are_right(tmp_path: Path) -> None:
+def test_an_empty_file_and_empty_sections_are_valid(tmp_path: Path) -> None:
     for text in ("", "settings:\n", "settings:\n  mcp:\n    files:\n"):
         assert (
             load(file=write(tmp_path / "c.yaml", text), environ={}, cwd=tmp_path).settings.mcp.files
@@ -483,7 +481,9 @@ def test_an_empty_file_and_empty_sections_are_right(tmp_path: Path) -> None:
         )
 
 
-def test_the_file_is_looked_for_here_then_in_the_users_folder(tmp_path: Path) -> None:
+def test_the_file_is_searched_in_the_working_directory_then_in_the_user_folder(
+    tmp_path: Path,
+) -> None:
     user = tmp_path / "config" / "commonplace"
     user.mkdir(parents=True)
     write(user / "commonplace.yaml", nested("server.port", 1111))
@@ -499,7 +499,7 @@ def test_the_file_is_looked_for_here_then_in_the_users_folder(tmp_path: Path) ->
         load(file=tmp_path / "absent.yaml", environ=environ, cwd=here)
 
 
-def test_relative_paths_in_the_file_start_at_the_file(tmp_path: Path) -> None:
+def test_relative_paths_in_the_file_are_resolved_against_its_folder(tmp_path: Path) -> None:
     document = {
         "settings": {
             "mcp": {"instructions": {"directory": "rules"}, "openapi": {"roots": ["specs"]}}
@@ -538,7 +538,7 @@ def test_the_instruction_folder_is_the_variable_then_here_then_in_the_data_folde
     assert load(environ=environ, cwd=tmp_path).settings.instructions_directory == tmp_path / "rules"
 
 
-def test_settings_are_frozen_and_copied_by_but(tmp_path: Path) -> None:
+def test_settings_are_frozen_and_copied_by_replace(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     with pytest.raises(AttributeError, match="frozen"):
         settings.data = Path("/")  # type: ignore[misc]
@@ -554,7 +554,7 @@ def test_settings_are_frozen_and_copied_by_but(tmp_path: Path) -> None:
     ("name", "address"),
     [("url", "mysql://user:hunter2@host"), ("cache_url", "http://:hunter2@host")],
 )
-def test_an_address_of_an_unknown_kind_is_refused_without_being_shown(
+def test_an_address_of_an_unknown_scheme_is_refused_without_being_shown(
     name: str, address: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CommonplaceError) as refused:

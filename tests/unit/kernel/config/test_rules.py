@@ -1,6 +1,4 @@
-"""Settings that contradict each other are refused, and schemas of tools show the limits that are
-configured.
-"""
+"""Conflicts between settings, and limits in the schemas of tools."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def test_a_limit_that_can_never_be_reached_is_refused(files: dict[str, Any], key
     "files",
     [{}, {"search": FilesSearch(limit_max=3)}, {"list_limit_max": 10}, {"max_file_bytes": 1000}],
 )
-def test_a_lower_maximum_lowers_the_default_that_nobody_set(files: dict[str, Any]) -> None:
+def test_a_lower_maximum_lowers_an_unset_default(files: dict[str, Any]) -> None:
     assert list(find_contradictions(settings(**files))) == []
 
 

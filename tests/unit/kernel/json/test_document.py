@@ -1,6 +1,4 @@
-"""Documents kept as the bytes they are sent as: what they say is what went in, however they are
-read or sent.
-"""
+"""JSON documents kept as encoded bytes."""
 
 from __future__ import annotations
 
@@ -101,6 +99,6 @@ def test_an_extended_document_says_more_in_both_forms(size: int) -> None:
     assert json.loads(json.loads('"' + document.quoted.decode() + '"')) == wanted
 
 
-def test_what_is_no_json_is_refused_not_guessed() -> None:
+def test_a_value_that_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError):
         encode_twice({"item": object()})

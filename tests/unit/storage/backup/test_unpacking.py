@@ -1,6 +1,4 @@
-"""An archive is hostile input: whatever is wrong with it, the answer is typed and nothing was
-written.
-"""
+"""Hostile archives are refused with a typed error before anything is written."""
 
 from __future__ import annotations
 
@@ -97,7 +95,7 @@ GOOD = ("data/notes.txt", b"text")
     ],
     ids=range(18),
 )
-def test_a_manifest_of_any_other_form_is_refused(said: bytes, tmp_path: Path) -> None:
+def test_a_malformed_manifest_is_refused(said: bytes, tmp_path: Path) -> None:
     source = archive_with(tmp_path / "a.tar.gz", GOOD, said=said)
     assert refused(source, tmp_path / "data").code.name == "ARCHIVE_INVALID"
 
@@ -166,7 +164,7 @@ def after_the_manifest(archive: tarfile.TarFile) -> None:
     "build",
     [hard_link, symbolic_link, device, pipe, folder, twice, below_a_file, after_the_manifest],
 )
-def test_a_member_that_no_backup_has_is_refused(build: Build, tmp_path: Path) -> None:
+def test_a_member_that_backups_never_contain_is_refused(build: Build, tmp_path: Path) -> None:
     source = tmp_path / "a.tar.gz"
     with tarfile.open(source, "w:gz") as archive:
         build(archive)
@@ -183,7 +181,7 @@ def test_a_member_that_no_backup_has_is_refused(build: Build, tmp_path: Path) ->
     "content",
     [b"", b"not an archive", gzip.compress(b"not a tar"), gzip.compress(b"x" * 5000)[:-20]],
 )
-def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     source = tmp_path / "a.tar.gz"
     source.write_bytes(content)
     assert refused(source, tmp_path / "data").code.name == "ARCHIVE_INVALID"
@@ -236,7 +234,7 @@ def test_an_archive_that_unpacks_to_much_more_than_its_size_is_refused(tmp_path:
     assert refused_by(UnpackLimits(plain_bytes=1 << 20), source, tmp_path) == "ARCHIVE_INVALID"
 
 
-def test_a_real_backup_comes_back_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_backup_is_restored_for_its_owner_alone(tmp_path: Path) -> None:
     data, restored = tmp_path / "data", tmp_path / "restored"
     (data / "deep" / "er").mkdir(parents=True)
     (data / "deep" / "er" / "note").write_text("text")

@@ -1,6 +1,4 @@
-"""Envelope encryption and the handover of credentials: what opens an envelope, and everything
-that must not.
-"""
+"""Envelope encryption and the handover of credentials."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ KEY = "sk-caller-0123456789"
 HERE = CredentialPurpose("t" * 64, "p", "/a.md")
 
 
-def test_an_envelope_opens_with_its_context_only() -> None:
+def test_an_envelope_opens_only_with_its_context() -> None:
     ring = Keyring({1: OLD})
     envelope = ring.seal(KEY, b"here")
     assert ring.open(envelope, b"here") == KEY
@@ -33,7 +31,7 @@ def test_an_envelope_opens_with_its_context_only() -> None:
         ring.open(envelope, b"there")
 
 
-def test_every_envelope_has_a_data_key_of_its_own_and_hides_the_key() -> None:
+def test_every_envelope_has_its_own_data_key_and_hides_the_credential() -> None:
     ring = Keyring({1: OLD})
     made = [ring.seal(KEY, b"") for _ in range(50)]
     assert len({Sealed.parse(envelope).dek_id for envelope in made}) == 50
@@ -52,7 +50,7 @@ def test_the_newest_key_seals_and_all_open() -> None:
         retired.open(before, b"x")
 
 
-def test_the_form_is_the_one_of_the_reference() -> None:
+def test_the_format_is_that_of_the_reference() -> None:
     """Taken apart by hand: header, HKDF without info, AES-256-GCM with the nonce in front."""
     packed = base64.b64decode(Keyring({513: OLD}).seal(KEY, b"aad"))
     assert packed[:5] == bytes([0, 128, 0, 1, 2])
@@ -64,12 +62,12 @@ def test_the_form_is_the_one_of_the_reference() -> None:
 @pytest.mark.parametrize(
     "broken", ["", "AAAA", "not base64!", base64.b64encode(b"\x01" * 200).decode(), "AP//AAA="]
 )
-def test_what_is_no_envelope_is_refused(broken: str) -> None:
+def test_a_text_that_is_not_an_envelope_is_refused(broken: str) -> None:
     with pytest.raises(EnvelopeError):
         Keyring({1: OLD}).open(broken, b"")
 
 
-def test_one_changed_byte_is_noticed() -> None:
+def test_a_changed_byte_is_detected() -> None:
     ring = Keyring({1: OLD})
     packed = bytearray(base64.b64decode(ring.seal(KEY, b"")))
     for at in (6, 140, len(packed) - 1):
@@ -83,7 +81,7 @@ def test_a_keyring_does_not_print_its_keys() -> None:
     assert OLD not in repr(Keyring({1: OLD}))
 
 
-def test_a_credential_serves_the_job_it_was_sealed_for_and_no_other() -> None:
+def test_a_credential_opens_only_for_its_job() -> None:
     async def story() -> None:
         store = MemoryEnvelopeStore()
         handover = CredentialHandover(Keyring({1: OLD}), store, "mcp:files:cred", 300)
@@ -107,7 +105,7 @@ def test_a_credential_serves_the_job_it_was_sealed_for_and_no_other() -> None:
     asyncio.run(story())
 
 
-def test_an_envelope_ends_with_its_time() -> None:
+def test_an_envelope_expires() -> None:
     async def story() -> None:
         now = 0.0
         handover = CredentialHandover(Keyring({1: OLD}), MemoryEnvelopeStore(lambda: now), "x", 300)

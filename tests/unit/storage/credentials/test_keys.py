@@ -1,4 +1,4 @@
-"""Keys at rest: hashed, shared by processes, followed by running servers."""
+"""API keys: hashed in the file, shared by processes, reread by running servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> KeyStore:
     return KeyStore(tmp_path / "data" / "keys.json")
 
 
-def test_a_key_is_found_by_its_token_and_by_nothing_else(store: KeyStore) -> None:
+def test_a_key_is_found_only_by_its_token(store: KeyStore) -> None:
     record, token = store.add("team-a", "alice", Scope.WRITE)
     assert KEY_FORM.fullmatch(token)
     assert store.find(token) == record
@@ -34,7 +34,7 @@ def test_a_key_is_found_by_its_token_and_by_nothing_else(store: KeyStore) -> Non
         assert store.find(wrong) is None
 
 
-def test_the_file_never_holds_a_token_and_is_private(store: KeyStore) -> None:
+def test_the_key_file_is_private_and_contains_no_token(store: KeyStore) -> None:
     _, token = store.add("team-a", "alice", Scope.READ)
     assert token not in store.path.read_text()
     assert token.rsplit("_", 1)[1] not in store.path.read_text()
@@ -57,7 +57,7 @@ def test_rotation_keeps_the_key_and_ends_the_old_secret(store: KeyStore) -> None
     assert store.find(new) == rotated
 
 
-def test_another_process_changes_count_at_the_next_call(store: KeyStore) -> None:
+def test_changes_of_another_process_take_effect_with_the_next_call(store: KeyStore) -> None:
     record, token = store.add("team-a", "alice", Scope.READ)
     other = KeyStore(store.path)
     assert other.find(token) is not None
@@ -67,7 +67,7 @@ def test_another_process_changes_count_at_the_next_call(store: KeyStore) -> None
     assert other.all() == []
 
 
-def test_an_unknown_id_says_where_to_look(store: KeyStore) -> None:
+def test_an_unknown_key_id_is_refused_with_a_hint(store: KeyStore) -> None:
     for change in (store.revoke, store.rotate):
         with pytest.raises(CommonplaceError, match="no key") as caught:
             change("nothere1")
@@ -75,14 +75,14 @@ def test_an_unknown_id_says_where_to_look(store: KeyStore) -> None:
 
 
 @pytest.mark.parametrize("tenant", ["", "a b", "../x", "bearer-1", "x" * 65, "-a", "a\n", "é"])
-def test_a_tenants_name_is_checked(tenant: str, store: KeyStore) -> None:
+def test_a_tenant_name_is_validated(tenant: str, store: KeyStore) -> None:
     with pytest.raises(CommonplaceError) as caught:
         store.add(tenant, "alice", Scope.READ)
     assert caught.value.details["field"] == "tenant"
 
 
 @pytest.mark.parametrize("label", ["", "x" * 129, "a\nb", "\x1b[31m"])
-def test_a_label_is_checked(label: str, store: KeyStore) -> None:
+def test_a_label_is_validated(label: str, store: KeyStore) -> None:
     with pytest.raises(CommonplaceError) as caught:
         store.add("a", label, Scope.READ)
     assert caught.value.details["field"] == "label"
@@ -98,7 +98,7 @@ def test_a_damaged_file_refuses_every_key(text: str, store: KeyStore) -> None:
         store.find(token)
 
 
-def test_moving_a_tenant_takes_all_its_keys(store: KeyStore) -> None:
+def test_moving_a_tenant_moves_all_its_keys(store: KeyStore) -> None:
     _, token = store.add("old", "a", Scope.READ)
     store.add("old", "b", Scope.READ)
     store.add("other", "c", Scope.READ)
@@ -119,7 +119,7 @@ for number in range(10):
 """
 
 
-def test_processes_adding_at_once_lose_nothing(store: KeyStore) -> None:
+def test_concurrent_processes_lose_no_key(store: KeyStore) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", ADD, str(store.path), name]) for name in "abc"
     ]

@@ -1,6 +1,4 @@
-"""A change to a file that lost its name is not acknowledged; private files are for their owner
-alone.
-"""
+"""Replaced files are detected, and private files are for their owner alone."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ def add(connection: Connection) -> None:
 
 @pytest.mark.parametrize("lost", ["", "-wal"])
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
-def test_a_write_to_files_without_a_name_is_refused(lost: str, how: str, tmp_path: Path) -> None:
+def test_a_write_to_a_deleted_file_is_refused(lost: str, how: str, tmp_path: Path) -> None:
     path = tmp_path / "data" / "x.db"
     database = Database(path)
     try:
@@ -66,7 +64,7 @@ def test_the_check_costs_little_beside_a_commit(tmp_path: Path) -> None:
         database.close()
 
 
-def test_a_data_folder_that_was_removed_and_made_again_is_noticed(tmp_path: Path) -> None:
+def test_a_recreated_data_folder_is_noticed(tmp_path: Path) -> None:
     """Its inode may be used again at once; the open folder prevents that."""
     folder = DataFolderIdentity(tmp_path / "data")
     (tmp_path / "data").mkdir()
@@ -101,7 +99,7 @@ def test_a_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> Non
         os.umask(before)
 
 
-def test_files_of_an_older_version_are_tightened(tmp_path: Path) -> None:
+def test_files_of_an_older_version_are_restricted_to_their_owner(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o755)
     for name in ("x.db", "x.db-wal", "x.db-shm", "feedback.json"):

@@ -1,6 +1,4 @@
-"""Keys in memory serve one process: a second one on the same store is refused, whichever store
-it is.
-"""
+"""Only one process per store may hold model keys in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from commonplace.storage.locks.credential_holder import hold_credentials_lock
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_the_second_keeper_is_refused_until_the_first_is_gone(
+def test_a_second_holder_is_refused_until_the_first_ends(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     url = (

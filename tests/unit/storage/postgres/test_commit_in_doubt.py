@@ -1,6 +1,4 @@
-"""A server that ends a connection right after a commit, with and without a word: the unit is
-never run a second time.
-"""
+"""A connection that ends right after a commit: the unit never runs again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The PostgreSQL database of a process: units of work, locks, lost connections, and versions of
-the schema, on a real server.
-"""
+"""The PostgreSQL database on a real server: units, locks, lost connections, schema versions."""
 
 from __future__ import annotations
 
@@ -178,7 +176,7 @@ def test_deadlocks_are_retried_until_both_units_are_done(database: PostgresDatab
     asyncio.run(both())
 
 
-def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_unavailable() -> None:
+def test_a_restart_of_the_server_is_awaited_and_an_outage_is_reported() -> None:
     server = Postgres(**FAST)
     try:
         database = PostgresDatabase(server.url, pool_size=2, reconnect_seconds=2)
@@ -202,7 +200,7 @@ def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_unavailabl
         server.close()
 
 
-def test_a_schema_is_brought_up_once_and_any_other_version_is_refused(empty_postgres: str) -> None:
+def test_a_schema_is_migrated_once_and_other_versions_are_refused(empty_postgres: str) -> None:
     database = PostgresDatabase(empty_postgres, pool_size=1)
     with pytest.raises(CommonplaceError) as old:
         require_current(database, [STORAGE])

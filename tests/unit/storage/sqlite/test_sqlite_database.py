@@ -1,6 +1,4 @@
-"""The SQLite database: durability of acknowledged writes, isolation of units, bounded waits,
-schema versions, leadership.
-"""
+"""The SQLite database: durability, isolation, bounded waits, schema versions, leader lock."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ def numbers(database: Database) -> list[int]:
     return [row[0] for row in database.reader().execute("SELECT n FROM t ORDER BY n")]
 
 
-def test_a_failing_unit_does_not_take_its_group_with_it(database: Database) -> None:
+def test_a_failing_unit_does_not_fail_its_group(database: Database) -> None:
     async def run() -> list[object]:
         return await asyncio.gather(
             *(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True
@@ -140,7 +138,7 @@ def test_close_finishes_what_was_queued(tmp_path: Path) -> None:
         database.write_now(insert(1))
 
 
-def test_a_file_that_is_no_database_is_named_as_damaged(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "bad.db").write_bytes(b"this is not a database at all" * 100)
     with pytest.raises(CommonplaceError) as caught:
         Database(tmp_path / "bad.db")
@@ -183,7 +181,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     database.close()
 
 
-def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> None:
+def test_there_is_one_leader_and_a_dead_one_frees_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "index.lock"
     first, second = LeaderLock(path), LeaderLock(path)
     assert first.try_acquire()
@@ -222,7 +220,7 @@ def test_queries_are_found_by_name_and_names_are_unique() -> None:
         Queries("-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;", "x.sql")
 
 
-def test_a_short_wait_is_not_as_long_as_that_of_a_patient_neighbour(tmp_path: Path) -> None:
+def test_a_unit_with_a_short_timeout_does_not_wait_for_a_patient_one(tmp_path: Path) -> None:
     """The indexer waits half a minute for another process's lock; a call with a short timeout
     must not wait behind it.
     """

@@ -1,6 +1,4 @@
-"""Valkey on a real server: envelopes that end with their time, rates that several processes
-share, and a server that goes away.
-"""
+"""Valkey on a real server: expiring envelopes, shared rates, and outages."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ def outbound() -> Iterator[NetworkLoop]:
     made.close()
 
 
-def test_only_the_envelope_is_there_and_it_ends_with_its_time(
-    valkey_url: str, outbound: NetworkLoop
-) -> None:
+def test_only_the_envelope_is_stored_and_it_expires(valkey_url: str, outbound: NetworkLoop) -> None:
     handover = CredentialHandover(
         Keyring(KEKS), ValkeyEnvelopeStore(Valkey(valkey_url, outbound)), "mcp:files:cred", 300
     )
@@ -150,7 +146,7 @@ def test_limits_of_calls_and_of_files_hold_across_processes(
     )
 
 
-def test_a_server_that_goes_away_is_said_soon_and_found_again() -> None:
+def test_an_outage_is_reported_soon_and_its_end_is_noticed() -> None:
     outbound, server = NetworkLoop(), Server()
     try:
         valkey = Valkey(server.url, outbound)
