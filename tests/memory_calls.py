@@ -1,4 +1,4 @@
-"""Memory behind its tools, as a client sees it: shared by the tests of memory."""
+"""Memory behind its tools, as a client sees it; shared by the tests of memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from commonplace.storage.postgres.database import PostgresDatabase
 
 
 class Calendar:
-    """A clock that moves only when told."""
+    """A clock that advances a millisecond per reading, and days on demand."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -69,7 +69,7 @@ class WordEmbedder:
 
 
 class Calls:
-    """Tools called one after another, each through the whole pipeline."""
+    """Calls tools one after another, each through the whole pipeline."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Calls:
         embedder: Any = None,
         url: str = "",
     ) -> None:
-        """In SQLite below the folder, or in the PostgreSQL database of the address."""
+        """Open memory in SQLite below the folder, or in PostgreSQL if an address is given."""
         self.clock = Calendar()
         if url:
             database = PostgresDatabase(url, pool_size=4)
@@ -119,7 +119,7 @@ class Calls:
         return error
 
     def add(self, title: str, content: str = "", **more: Any) -> str:
-        """The id of a new entry."""
+        """Add an entry and return its id."""
         return str(
             self("rekall_add", **{"type": "bug", "title": title, "content": content, **more})["id"]
         )
@@ -140,15 +140,24 @@ def import_file(memory: Calls, path: Path, tenant: Tenant = LOCAL_TENANT, **opti
     return memory.run(memory.service.import_file(tenant, path, ImportOptions(**options)))
 
 
+def stored_state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
+    """Return everything that an export and an import must preserve."""
+    store = memory.service.store
+    entries = memory.run(store.everything(tenant))
+    links = memory.run(store.all_links(tenant))
+    usage = memory.run(store.usage(tenant, [entry.id for entry in entries]))
+    return entries, sorted((link.source_id, link.target_id, link.relation) for link in links), usage
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str:
-    """Empty for SQLite. What is built on it is tested on both databases."""
+    """Return the address of PostgreSQL, empty for SQLite; tests that use it run on both."""
     return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else ""
 
 
 @pytest.fixture
 def memory(tmp_path: Path, url: str) -> Iterator[Calls]:
-    """Memory without a model and without rows."""
+    """Return empty memory without a model."""
     calls = Calls(tmp_path, url=url)
     yield calls
     calls.close()
@@ -156,7 +165,7 @@ def memory(tmp_path: Path, url: str) -> Iterator[Calls]:
 
 @pytest.fixture
 def embedding_memory(tmp_path: Path, url: str) -> Iterator[Calls]:
-    """Memory whose embedder knows words."""
+    """Return empty memory with an embedder of words."""
     calls = Calls(tmp_path, embedder=WordEmbedder(), url=url)
     yield calls
     calls.close()

@@ -59,7 +59,7 @@ def pair(tmp_path: Path, postgres_url: str) -> Any:
 
 
 class Named:
-    """Ids differ between two databases: each is called by the order in which it was seen."""
+    """Names ids by the order in which they appear, since two databases have different ids."""
 
     def __init__(self) -> None:
         self._seen: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Named:
         if isinstance(value, dict):
             return {
                 key: self(item) for key, item in value.items() if not key.endswith("_at")
-            }  # the clocks tick on their own
+            }  # the clocks differ
         if isinstance(value, list):
             return [self(item) for item in value]
         if isinstance(value, float):
@@ -79,7 +79,7 @@ class Named:
 
 
 def script(calls: Calls, texts: list[tuple[str, str]]) -> list[Any]:
-    """A day of memory, as one list of answers."""
+    """Return the answers to a series of calls."""
     seen, answers = Named(), []
     ids = []
     for number, (kind, text) in enumerate(texts):
@@ -162,6 +162,6 @@ def test_lookups_by_id_use_an_index_in_a_large_memory(
 
 
 def largest(node: dict[str, Any]) -> float:
-    """The most rows that any part of a plan looked at."""
+    """Return the most rows that any part of a plan read."""
     own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
     return max([own, *(largest(child) for child in node.get("Plans", ()))])

@@ -1,4 +1,4 @@
-"""The contract's table of errors: each code with its status, raised where the contract says."""
+"""Each error code of the contract, with its status, is raised where the contract says."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_second_decision_is_refused_and_names_the_first(memory: Calls) -> None
 
 
 def test_a_defect_is_reported_as_internal_error(memory: Calls) -> None:
-    memory.service.close()  # a database that is gone under us
+    memory.service.close()  # the database is closed under the service
     error = memory.error("rekall_add", type="bug", title="x")
     assert error.code.name == "INTERNAL_ERROR"
     assert error.details["trace_id"]

@@ -47,7 +47,7 @@ Execute = Callable[..., Any]
 
 
 def fill(execute: Execute, mark: str, tables: str = "memory_suggestion_entries") -> None:
-    """Entries in a row, and a link suggested between each and the next."""
+    """Insert entries, and a suggested link between each and the next."""
     row = ", ".join([mark] * 13)
     for id_ in IDS:
         digest = id_.encode()
@@ -93,13 +93,13 @@ def fill(execute: Execute, mark: str, tables: str = "memory_suggestion_entries")
 
 
 def rows_read(node: dict[str, Any]) -> float:
-    """The most rows that any part of a plan looked at."""
+    """Return the most rows that any part of a plan read."""
     own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
     return max([own, *(rows_read(child) for child in node.get("Plans", ()))])
 
 
 def relations(node: dict[str, Any]) -> set[str]:
-    """The tables that a plan reads."""
+    """Return the tables that a plan reads."""
     own = {node["Relation Name"]} if "Relation Name" in node else set()
     return own.union(*(relations(child) for child in node.get("Plans", ())))
 
@@ -165,7 +165,7 @@ def test_the_list_is_complete_and_best_first_for_any_number_of_suggestions(
 
 
 def old_rows(execute: Execute, mark: str) -> None:
-    """What version 1 wrote: suggestions of pairs without rows in memory_suggestion_entries."""
+    """Insert what version 1 wrote: pairs without rows in memory_suggestion_entries."""
     fill(execute, mark, tables="")
     execute(f"UPDATE memory_entries SET deleted_at = {mark} WHERE id = {mark}", (MOMENT, IDS[10]))
     execute(

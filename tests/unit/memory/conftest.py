@@ -1,6 +1,4 @@
-"""Memory for the unit tests: every test with these fixtures runs on SQLite and on PostgreSQL,
-each time without rows.
-"""
+"""Fixtures of memory; tests that use them run on SQLite and on PostgreSQL, without rows."""
 
 from __future__ import annotations
 

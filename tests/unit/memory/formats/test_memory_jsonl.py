@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from commonplace.kernel.auth import LOCAL_TENANT, Tenant
+from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.memory.use_cases.transfer import (
     ImportFormat,
 )
-from memory_calls import FOREIGN, Calls, import_file
-
-
-def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
-    """Everything a move must keep."""
-    entries = memory.run(memory.service.store.everything(tenant))
-    links = memory.run(memory.service.store.all_links(tenant))
-    usage = memory.run(memory.service.store.usage(tenant, [entry.id for entry in entries]))
-    return entries, sorted((link.source_id, link.target_id, link.relation) for link in links), usage
-
+from memory_calls import FOREIGN, Calls, import_file, stored_state
 
 GRAPH = b"""{"type": "entity", "name": "billing", "entityType": "service", "observations": ["in Go"]}
 {"type": "entity", "name": "Ana", "entityType": "person", "observations": "one text"}
@@ -77,7 +67,7 @@ def test_server_memory_is_recognised_by_its_content(
         1,
         (),
     )
-    entries, _, _ = state(memory)
+    entries, _, _ = stored_state(memory)
     assert {entry.title: entry.content for entry in entries} == {
         "billing": "- in Go",
         "Ana": "- one text\n- maintains: billing",

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from commonplace.kernel.auth import LOCAL_TENANT, Tenant
+from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.memory.use_cases.transfer import (
     ImportFormat,
 )
-from memory_calls import FOREIGN, Calls, import_file
-
-
-def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
-    """Everything a move must keep."""
-    entries = memory.run(memory.service.store.everything(tenant))
-    links = memory.run(memory.service.store.all_links(tenant))
-    usage = memory.run(memory.service.store.usage(tenant, [entry.id for entry in entries]))
-    return entries, sorted((link.source_id, link.target_id, link.relation) for link in links), usage
+from memory_calls import FOREIGN, Calls, import_file, stored_state
 
 
 def test_basic_memory_notes_keep_observations_tags_and_relations(memory: Calls) -> None:
@@ -48,7 +39,7 @@ def test_notes_of_any_encoding_suffix_and_kind_of_link_are_read(
         (tmp_path / name).write_bytes(content)
     done = import_file(memory, tmp_path)
     assert done.problems == ("long.md: longer than 4194304 bytes",)
-    entries, links, _ = state(memory)
+    entries, links, _ = stored_state(memory)
     kept = {entry.title: entry for entry in entries}
     assert kept["Windows"].content == "d\u00e9j\u00e0 \u2014 vu"
     assert kept["With a mark"].tags == ("x",)

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
 
-from commonplace.kernel.auth import LOCAL_TENANT, Tenant
-from memory_calls import FOREIGN, Calls, import_file
-
-
-def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
-    """Everything a move must keep."""
-    entries = memory.run(memory.service.store.everything(tenant))
-    links = memory.run(memory.service.store.all_links(tenant))
-    usage = memory.run(memory.service.store.usage(tenant, [entry.id for entry in entries]))
-    return entries, sorted((link.source_id, link.target_id, link.relation) for link in links), usage
+from commonplace.kernel.auth import LOCAL_TENANT
+from memory_calls import FOREIGN, Calls, import_file, stored_state
 
 
 def test_mem0_memories_keep_text_times_and_metadata(memory: Calls) -> None:
@@ -61,7 +52,7 @@ def test_tags_in_one_text_are_split_and_empty_records_left_out(
     )
     done = import_file(memory, tmp_path / "mem0.json")
     assert done.problems == ("1 relations skipped: mem0 relates names, not memories",)
-    assert set(state(memory)[0][0].tags) == {"a", "b", "c", "d"}
+    assert set(stored_state(memory)[0][0].tags) == {"a", "b", "c", "d"}
     (tmp_path / "in.jsonl").write_text('{"record": "entry", "id": "x"}\n')
     assert import_file(memory, tmp_path / "in.jsonl").problems == (
         "line 1: it has neither a title nor a text.",

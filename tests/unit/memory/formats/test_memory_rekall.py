@@ -17,7 +17,7 @@ from memory_calls import Calls, import_file
 
 
 def rekall_database(path: Path) -> None:
-    """As the reference implementation lays it out at its schema version 7."""
+    """Create a database as Rekall does at its schema version 7."""
     connection = apsw.Connection(str(path))
     connection.execute(
         """CREATE TABLE entries (id TEXT PRIMARY KEY, title TEXT, type TEXT, content TEXT, project TEXT, confidence INTEGER, status TEXT,

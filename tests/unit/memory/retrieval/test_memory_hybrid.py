@@ -20,7 +20,7 @@ TEXT = "The gateway closes idle connections after thirty seconds."
 
 
 class CountingEmbedder(WordEmbedder):
-    """Counts how often it is told to load."""
+    """Counts how often it is asked to load."""
 
     loads = 0
 
@@ -187,7 +187,7 @@ def test_closing_memory_leaves_no_build_of_a_vector_index_running(tmp_path: Path
     index = HybridIndex(memory.service.index.postings, WordEmbedder(), open_vectors)
     service = MemoryService(memory.service.store, index)
     memory.run(service.add(LOCAL_TENANT, service.draft(EntryType.BUG, "Idle connections", TEXT)))
-    assert vectors[0]._builders  # one row is enough to begin
+    assert vectors[0]._builders  # one row is enough to start a build
     service.close()
     assert not [t for t in set(threading.enumerate()) - before if "ann" in t.name and t.is_alive()]
     memory.close()

@@ -17,7 +17,7 @@ def keep(memory: Calls, entries: Iterable[Entry]) -> None:
     memory.run(memory.service.store.add_all(LOCAL_TENANT, kept, [], {}))
     memory.run(
         memory.service.index.embed(LOCAL_TENANT, kept)
-    )  # without what they suggest, which takes long
+    )  # without suggestions, which take long
 
 
 def maker(memory: Calls) -> EntryBuilder:

@@ -18,19 +18,11 @@ from commonplace.memory.use_cases.transfer import (
     ImportFormat,
     detect_format,
 )
-from memory_calls import FOREIGN, Calls, import_file
+from memory_calls import FOREIGN, Calls, import_file, stored_state
 
 
 def send(memory: Calls, path: Path, format_: ExportFormat, **options: Any) -> Any:
     return memory.run(memory.service.export_file(LOCAL_TENANT, path, format_, **options))
-
-
-def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
-    """Everything a move must keep."""
-    entries = memory.run(memory.service.store.everything(tenant))
-    links = memory.run(memory.service.store.all_links(tenant))
-    usage = memory.run(memory.service.store.usage(tenant, [entry.id for entry in entries]))
-    return entries, sorted((link.source_id, link.target_id, link.relation) for link in links), usage
 
 
 def filled(memory: Calls) -> None:
@@ -106,7 +98,7 @@ def test_an_export_can_be_imported_unchanged(
     other = Calls(tmp_path / "other")
     imported = import_file(other, tmp_path / "out" / name)
     assert (imported.entries, imported.links, imported.known, imported.problems) == (3, 2, 0, ())
-    assert state(other) == state(memory)
+    assert stored_state(other) == stored_state(memory)
     assert import_file(other, tmp_path / "out" / name).known == 3
     other.close()
 
@@ -126,12 +118,10 @@ def test_superseded_entries_are_imported_unchanged(
         memory.add(title, f"text of {title}", context="a\x85b")
         for title in ("old", "first", "second", "third")
     )
-    for successor in (third, first):  # superseded twice: the last one counts
+    for successor in (third, first):  # superseded twice: the last successor counts
         memory("rekall_link", source_id=successor, target_id=old, relation_type="supersedes")
     memory("rekall_link", source_id=second, target_id=third, relation_type="supersedes")
-    memory(
-        "memory_update", id=third, status="active"
-    )  # brought back, and replaces what replaced it
+    memory("memory_update", id=third, status="active")  # reactivated, and supersedes its successor
     memory("rekall_link", source_id=third, target_id=second, relation_type="supersedes")
     memory("memory_update", id=old, content="corrected later")
     made = {
@@ -140,7 +130,7 @@ def test_superseded_entries_are_imported_unchanged(
     }
     send(memory, tmp_path / name, format_)
     import_file(memory, tmp_path / name, OTHER)
-    assert state(memory, OTHER) == state(memory)
+    assert stored_state(memory, OTHER) == stored_state(memory)
     assert {
         (link.source_id, link.target_id, link.created_at)
         for link in memory.run(memory.service.store.all_links(OTHER))
@@ -187,7 +177,7 @@ def test_a_foreign_import_survives_an_export_and_an_import(
         send(memory, tmp_path / "out" / name, format_)
         other = Calls(tmp_path / f"other-{name}")
         import_file(other, tmp_path / "out" / name)
-        assert state(other) == state(memory)
+        assert stored_state(other) == stored_state(memory)
         other.close()
 
 
@@ -215,7 +205,7 @@ def test_links_lead_to_the_existing_entry_with_the_same_text(memory: Calls, tmp_
     kept = memory.add("billing-service", "here already")
     import_file(memory, FOREIGN / "server-memory.jsonl")
     import_file(memory, FOREIGN / "server-memory.jsonl")
-    entries, links, _ = state(memory)
+    entries, links, _ = stored_state(memory)
     assert len(entries) == 4
     assert len(links) == 2
     assert kept not in {end for source, target, _ in links for end in (source, target)}
@@ -233,7 +223,7 @@ def test_secrets_in_an_import_follow_the_setting(tmp_path: Path) -> None:
     for policy, kept in (("mask", 4), ("refuse", 1)):
         memory = Calls(tmp_path / policy, MemorySettings(secrets=policy))
         assert import_file(memory, tmp_path / "in.json").entries == kept
-        assert secret not in str(state(memory))
+        assert secret not in str(stored_state(memory))
         memory.close()
 
 
@@ -242,7 +232,7 @@ def test_an_import_closes_no_circle_of_successors(memory: Calls, tmp_path: Path)
     (tmp_path / "notes" / "a.md").write_text("One text\n- supersedes [[b]]\n")
     (tmp_path / "notes" / "b.md").write_text("Another text\n- supersedes [[a]]\n")
     assert import_file(memory, tmp_path / "notes").links == 1
-    entries, _, _ = state(memory)
+    entries, _, _ = stored_state(memory)
     assert sorted(entry.status.value for entry in entries) == ["active", "obsolete"]
 
 
@@ -300,7 +290,7 @@ def test_invalid_times_become_now_and_epoch_seconds_are_read(
         orjson.dumps([{"memory": "User likes tabs.", "created_at": written}])
     )
     import_file(memory, tmp_path / "mem0.json")
-    assert state(memory)[0][0].created_at.year == year
+    assert stored_state(memory)[0][0].created_at.year == year
     assert send(memory, tmp_path / "out.jsonl", ExportFormat.JSONL).entries == 1
 
 
