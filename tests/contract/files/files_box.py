@@ -112,7 +112,8 @@ class Box:
 
     def index(self) -> None:
         assert self._loop.run_until_complete(self.files.indexer.drain())
-        self._loop.run_until_complete(self.files.service._chunks.flush_served())  # type: ignore[attr-defined]
+        index: Any = self.files.service._chunks
+        self._loop.run_until_complete(index.flush_served())
 
     def found(self, query: str, **more: Any) -> list[str]:
         return [

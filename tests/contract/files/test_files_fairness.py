@@ -161,13 +161,14 @@ def test_the_clock_of_a_server_delays_no_file(make_box: MakeBox) -> None:
     if box.url:
         ahead = 40_000_000
         box.files.service._files._now = lambda: microseconds() + ahead  # type: ignore[attr-defined]
-        box.files.service._chunks._now = lambda: microseconds() - ahead  # type: ignore[attr-defined]
+        index: Any = box.files.service._chunks
+        index._now = lambda: microseconds() - ahead
     box.write("/a", "walrus")
     assert [job.path for job in claimed(box, 5)] == ["/a"]
     if box.url:
         lease = "SELECT extract(epoch FROM lease_until - now()) FROM mcp_file_index_jobs"
         assert LEASE_SECONDS - 10 < box.rows(lease)[0][0] <= LEASE_SECONDS
-        box._loop.run_until_complete(box.files.service._chunks.renew("worker"))  # type: ignore[attr-defined]
+        box._loop.run_until_complete(index.renew("worker"))
         assert LEASE_SECONDS - 10 < box.rows(lease)[0][0] <= LEASE_SECONDS
     job = asyncio.run(box.files.service._chunks.claim("other", 5))  # type: ignore[attr-defined]
     assert job == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from files_box import AERO_TEXT, Box, MakeBox
@@ -190,11 +191,12 @@ def test_jobs_of_a_dead_worker_are_done_by_the_next_one(box: Box) -> None:
 
 def test_a_write_during_indexing_leaves_a_job_for_the_newer_state(box: Box) -> None:
     box.write("/a", "needle")
-    index = box.files.service._chunks
+    index: Any = box.files.service._chunks
     job = asyncio.run(index.claim("one", 10))[0]  # type: ignore[attr-defined]
     box.write("/a", "thimble")
     digest = hashlib.sha256(b"needle").hexdigest()
-    assert asyncio.run(index.apply(job, digest, IndexChange(), (), complete=True)) is False  # type: ignore[attr-defined]
+    applied = asyncio.run(index.apply(job, digest, IndexChange(), (), complete=True))
+    assert applied is False
     assert box.call("file_index_status")["pending"] == 1
     box.index()
     assert (box.found("needle"), box.found("thimble")) == ([], ["/a"])

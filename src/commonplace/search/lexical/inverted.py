@@ -32,7 +32,7 @@ RERANKED = 24  # how many leaders are looked at for the phrase
 KEPT_POSTINGS = 400_000  # of frequent stems, ready for ranking; about 40 MB
 KEPT_NEEDLES = 64
 WALKED_AT_ONCE = 64  # names
-RANKED_FROM = 256  # stems with fewer postings are ranked anew for each query
+RANKED_FROM = 256  # stems with fewer postings are ranked again for each query
 
 Scored = list[tuple[float, str]]  # (-score, name), ascending
 

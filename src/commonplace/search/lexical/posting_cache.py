@@ -73,16 +73,16 @@ class PostingCache:
         terms: Sequence[TermWeight],
         first: int,
         *,
-        anew: bool = False,
+        refresh: bool = False,
     ) -> Iterator[tuple[int, float]]:
         """Yield (document id, score), best first, ties by id.
 
         The first `first` are cheap; going on sorts the rest. Deleted documents may be among them,
-        unless the lists are read `anew` from their rows.
+        unless `refresh` reads the lists from their rows again.
         """
         import numpy as np
 
-        lists = [(term, self._list(connection, term.term_id, anew)) for term in terms]
+        lists = [(term, self._list(connection, term.term_id, refresh)) for term in terms]
         lists = [(term, found) for term, found in lists if len(found.ids)]
         if not lists:
             return
@@ -103,11 +103,11 @@ class PostingCache:
             "most_bytes": self._budget_bytes,
         }
 
-    def _list(self, connection: SqlConnection, term_id: int, anew: bool) -> _List:
+    def _list(self, connection: SqlConnection, term_id: int, refresh: bool) -> _List:
         import numpy as np
 
-        known = self._lists.peek(term_id) if not anew else None
-        if known is None and not anew:
+        known = self._lists.peek(term_id) if not refresh else None
+        if known is None and not refresh:
             known = self._load_packed(connection, term_id)
         last = int(known.ids[-1]) if known is not None and len(known.ids) else 0
         fresh = read_postings(connection, self._queries, term_id, last)

@@ -67,7 +67,7 @@ class CachedRanker:
         rows = self._cache.ranked(connection, plan.weighted, room)
         ranked, deleted = self._sql.with_keys(connection, plan, rows, prefix, wanted)
         if deleted > DELETED_SHARE * wanted:
-            rows = self._cache.ranked(connection, plan.weighted, first, anew=True)
+            rows = self._cache.ranked(connection, plan.weighted, first, refresh=True)
             ranked, _ = self._sql.with_keys(connection, plan, rows, prefix, wanted)
         return ranked
 

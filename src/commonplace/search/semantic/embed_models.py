@@ -225,7 +225,7 @@ def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
 def _folder(models: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise ModelInstallError(
-            f"{name!r} is no model name; use letters, digits, dot, dash and underscore."
+            f"{name!r} is not a model name; use letters, digits, dot, dash and underscore."
         )
     return models / name
 

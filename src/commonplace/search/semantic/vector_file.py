@@ -352,7 +352,7 @@ class VectorFile:
             record for line in complete.splitlines() if (record := _decode(line)) is not None
         ]
         if len(records) != complete.count(b"\n"):
-            raise VectorFileError(f"{path} holds a line that is no JSON")
+            raise VectorFileError(f"{path} has a line that is not JSON")
         snapshot.apply(records)
         snapshot.journal_bytes += len(complete)
         self._map(snapshot)
