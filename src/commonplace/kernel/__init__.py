@@ -1,4 +1,1 @@
-"""Values everybody shares: errors, auth context, clock, ids, limits, configuration.
-
-Imports nothing of ours.
-"""
+"""Values that all rooms share: errors, caller, clock, settings, JSON, small data structures."""

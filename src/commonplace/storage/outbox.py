@@ -14,7 +14,8 @@ jobs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+import functools
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from commonplace.storage.fair_queue import FairQueue, TenantScope
@@ -86,50 +87,33 @@ class Outbox:
         Tenants are served in turn, the oldest job of each scope first. With `large`, a tenant gets
         at most one large job, beside the small ones of the same scope.
         """
-        values = {"owner": owner, "now": now, "lease": _microseconds(self.lease_seconds)}
         connection.execute(self.queries["outbox_expire"], {"now": now})
         scopes = [
             TenantScope(*row)
             for row in connection.execute(self.queries["outbox_places"], {"now": now})
         ]
-        refused = set(large.busy) if large is not None else set()
-        room = large.most if large is not None else 0
-
-        def take(scope: TenantScope, most: int, over: int, upto: int) -> list[Lease]:
-            bounds = {
-                "tenant": scope.tenant,
-                "scope": scope.scope,
-                "limit": most,
-                "over": over,
-                "upto": upto,
-            }
-            return [
-                Lease(*row)
-                for row in connection.execute(
-                    self.queries["outbox_claim"], {**values, **bounds}
-                ).fetchall()
-            ]
-
-        def take_by_size(scope: TenantScope, most: int) -> list[Lease]:
-            nonlocal room
-            if large is None:
-                return take(scope, most, -1, MAX_SIZE)
-            taken: list[Lease] = []
-            if (
-                room > 0
-                and scope.tenant not in refused
-                and (taken := take(scope, 1, large.over_bytes, MAX_SIZE))
-            ):
-                room -= 1
-                refused.add(scope.tenant)
-            return taken + (
-                take(scope, most - len(taken), -1, large.over_bytes) if most > len(taken) else []
-            )
-
+        lease = {"owner": owner, "now": now, "lease": _microseconds(self.lease_seconds)}
+        take_any = functools.partial(self._take, connection, lease)
+        take = take_any if large is None else _LargeJobLimit(large, take_any).take
         return sorted(
-            fair_queue.claim(scopes, limit, take_by_size),
-            key=lambda lease: (lease.queued_at, lease.id),
+            fair_queue.claim(scopes, limit, take), key=lambda job: (job.queued_at, job.id)
         )
+
+    def _take(
+        self,
+        connection: SqlConnection,
+        lease: Mapping[str, object],
+        scope: TenantScope,
+        most: int,
+        over: int = -1,
+        upto: int = MAX_SIZE,
+    ) -> list[Lease]:
+        """Claim jobs of one scope whose size is above `over` and at most `upto`."""
+        bounds = {"tenant": scope.tenant, "scope": scope.scope, "limit": most}
+        rows = connection.execute(
+            self.queries["outbox_claim"], {**lease, **bounds, "over": over, "upto": upto}
+        )
+        return [Lease(*row) for row in rows.fetchall()]
 
     def reclaim(self, connection: SqlConnection, *, owner: str, now: int) -> None:
         """Make the claims of other owners due again, without waiting for their leases.
@@ -184,6 +168,28 @@ class Outbox:
         ).fetchone()
         pending, processing, dead, oldest = row if row else (0, 0, 0, None)
         return QueueCounts(pending or 0, processing or 0, dead or 0, oldest)
+
+
+class _LargeJobLimit:
+    """Give each tenant at most one large job, and at most `most` of them in total."""
+
+    def __init__(self, large: LargeJobs, take: Callable[..., list[Lease]]) -> None:
+        self._over_bytes = large.over_bytes
+        self._remaining = large.most
+        self._busy = set(large.busy)
+        self._take = take
+
+    def take(self, scope: TenantScope, most: int) -> list[Lease]:
+        """Claim one large job if allowed, then small ones."""
+        taken: list[Lease] = []
+        if self._remaining > 0 and scope.tenant not in self._busy:
+            taken = self._take(scope, 1, over=self._over_bytes)
+        if taken:
+            self._remaining -= 1
+            self._busy.add(scope.tenant)
+        if most > len(taken):
+            taken += self._take(scope, most - len(taken), upto=self._over_bytes)
+        return taken
 
 
 def _microseconds(seconds: float) -> int:

@@ -106,9 +106,7 @@ def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
 
 
 def _structure(piece: bytes) -> tuple[int, bytes, int]:
-    """Return how many outer containers a slice closes, the brackets it leaves open, and the
-    number of its values.
-    """
+    """Return the number of closed outer containers, the open brackets and the number of values."""
     plain = piece.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in piece else piece
     outside = b"".join(plain.split(b'"')[::2])
     values = outside.count(b",") + outside.count(b"{") + outside.count(b"[") + 1

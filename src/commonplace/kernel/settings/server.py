@@ -45,7 +45,7 @@ class AuthSettings(Section):
     )
     authorization_servers: tuple[str, ...] = setting(
         (),
-        "OAuth servers that clients are led to by a 401; needs resource_url. Empty: a plain 401.",
+        "OAuth servers announced to clients in a 401; needs resource_url. Empty: a plain 401.",
     )
 
 
@@ -68,7 +68,7 @@ class LimitSettings(Section):
     )
     sessions_per_key: int = setting(
         100,
-        "Sessions of a key over HTTP; above it, the oldest idle one ends for a new one.",
+        "HTTP sessions of a key; above it, the oldest idle one is closed for a new one.",
         minimum=1,
         maximum=10_000,
     )
@@ -106,7 +106,7 @@ class LimitSettings(Section):
     )
     failed_logins_per_minute: int = setting(
         30,
-        "Wrong keys per minute, of all callers together, before further ones must wait.",
+        "Invalid keys per minute, from all callers together, before further ones must wait.",
         minimum=1,
     )
 
@@ -140,8 +140,8 @@ class ServerSettings(Section):
     )
     trusted_proxies: tuple[str, ...] = setting(
         (),
-        "Addresses or networks of proxies in front of this server: exempt from the cap per "
-        "address, believed in `X-Forwarded-Proto`.",
+        "Addresses or networks of proxies in front of this server: exempt from the limit per "
+        "address, trusted for `X-Forwarded-Proto`.",
     )
 
 

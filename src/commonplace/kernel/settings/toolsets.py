@@ -104,7 +104,7 @@ class InstructionsSettings(Section):
         maximum=60_000,
     )
     usage_rate_limit_disabled: bool = setting(
-        False, "No limit of uses per id and second.", env="MCP_DISABLE_USAGE_RATE_LIMIT"
+        False, "Disable the limit of uses per id and second.", env="MCP_DISABLE_USAGE_RATE_LIMIT"
     )
     usage_clamp_disabled: bool = setting(
         False, "Do not clamp the first use of an id.", env="MCP_DISABLE_USAGE_CLAMP"
@@ -120,7 +120,7 @@ class InstructionsSettings(Section):
         None, "Feature flags; unset: usage on. Set without `usage`: off.", env="INDEX_FEATURES"
     )
     agent_id: str | None = setting(
-        None, "Who changes the catalogue, written into entries and audit.", env="MCP_AGENT_ID"
+        None, "Name of the agent, written into changed entries and the audit.", env="MCP_AGENT_ID"
     )
     workspace: str | None = setting(
         None, "Workspace of new instructions (also INSTRUCTIONS_WORKSPACE).", env="WORKSPACE_ID"
@@ -134,7 +134,7 @@ class InstructionsSettings(Section):
         env="GRAPH_LARGE_CATEGORY_CAP",
         minimum=0,
     )
-    watch: bool = setting(True, "Notice edits of the folder by editors and git.")
+    watch: bool = setting(True, "Watch the folder for edits by editors and git.")
 
     @property
     def usage_enabled(self) -> bool:
