@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.instructions.model import Author, ClientCopy, Instruction
+from commonplace.instructions.results.reading import FoundInstruction
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.reading import CatalogueReader
 from commonplace.instructions.use_cases.searching import CatalogueSearch
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
         CatalogueMatches,
         Categories,
         ClientDifference,
-        FoundInstruction,
         QueryResult,
         RepairedLookup,
     )
@@ -138,7 +138,12 @@ class InstructionsService:
 
     def get(self, caller: AuthContext, id_: str) -> FoundInstruction | None:
         """Return an instruction by id."""
-        return self._reader.get(id_)
+        with self._store.lock:
+            catalogue = self._store.current()
+            entry = catalogue.entries.get(id_)
+            if entry is None:
+                return None
+            return FoundInstruction(catalogue.hash, self._reader.show(entry))
 
     def get_repairing(self, caller: AuthContext, id_: str) -> RepairedLookup:
         """Return an instruction; if it is missing, look for its file again."""
@@ -295,7 +300,7 @@ class InstructionsService:
             return inspection.inspect_usage(self._parts, id_)
         if scope == "catalog" and id_ is None:
             return inspection.inspect_catalogue(self._parts, self.searchable, self._reader.counters)
-        found = self._reader.get(id_) if id_ is not None else None
+        found = self.get(caller, id_) if id_ is not None else None
         return inspection.inspect_instruction(self._parts, id_, found.item if found else None)
 
     def doctor(self) -> list[dict[str, str]]:

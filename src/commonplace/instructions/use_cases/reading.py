@@ -44,15 +44,6 @@ class CatalogueReader:
         self._summaries = SummaryCache()
         self.counters: dict[str, int] = {}  # repairs, for inspection
 
-    def get(self, id_: str) -> FoundInstruction | None:
-        """Return an instruction by id."""
-        with self._store.lock:
-            catalogue = self._store.current()
-            entry = catalogue.entries.get(id_)
-            if entry is None:
-                return None
-            return FoundInstruction(catalogue.hash, self.show(entry))
-
     def get_repairing(self, id_: str) -> RepairedLookup:
         """Return an instruction; if it is missing, look for its file again."""
         with self._store.lock:
