@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 LONGEST_FUNCTION = 60
 MOST_ANY_PER_1000_LINES = 10
-WIDE_LINES = {"src": 18, "tests": 102}  # the goal is 0
+WIDE_LINES = {"src": 15, "tests": 40}  # the goal is 0
 CROWDED_PACKAGES = {"console"}  # rebuilt with the console
 
 
