@@ -30,9 +30,11 @@ def serve_http(
 
     `announce` is called with the address once the socket listens.
     """
-    listener = bind(host, port)
-    announce(address_of(listener))
-    _Graceful(_config(product, options), options.draining).run(sockets=[listener])
+    server = _Graceful(_config(product, options), options.draining)
+    with server.capture_signals():  # from before the socket listens: a signal then is not fatal
+        listener = bind(host, port)
+        announce(address_of(listener))
+        server.run(sockets=[listener])
     return 0
 
 
