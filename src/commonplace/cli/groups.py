@@ -174,7 +174,7 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
         )
         for info in group.registered_commands
     }
-    click_group.commands = LazyCommands(makers)  # type: ignore[assignment]  # nothing is added to it
+    click_group.commands = LazyCommands(makers)  # type: ignore[assignment]  # read only
     return click_group
 
 
