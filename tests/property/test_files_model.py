@@ -203,7 +203,7 @@ class FilesMachine(RuleBasedStateMachine):
         limit=st.integers(1, 12),
     )
     def listing(self, owner: Owner, path: str, depth: int, limit: int) -> None:
-        answer, code = self.run(owner, "listing", path, depth, limit)
+        answer, code = self.run(owner, "list_directory", path, depth, limit)
         if path in self.model.of(owner):
             assert [entry.path for entry in answer.entries] == [path]
         elif path and not self.model.below(owner, path):

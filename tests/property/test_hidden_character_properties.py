@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import orjson
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.kernel.hidden_characters import (
@@ -68,6 +68,7 @@ def test_json_for_a_terminal_reads_as_the_same_value(text: str) -> None:
 
 
 @given(st.dictionaries(st.text("abc", max_size=3), TEXT, max_size=3))
+@example({"": "\b"})
 def test_nothing_hidden_in_an_encoded_answer_is_missed(value: dict[str, str]) -> None:
     """Hidden characters are found in the bytes as they are in the text, also where JSON escapes
     them.

@@ -169,7 +169,7 @@ _FIRST_BYTES: Final = (  # the same set in UTF-8: first byte, and what may follo
     *((lead, b"...") for lead in range(0xF1, 0xF5)),
 )
 _ESCAPED_CONTROL: Final = re.compile(
-    rb"(?<!\\)(?:\\\\)*\\u00(?:0[0-8ef]|1[0-9a-f])"
+    rb"(?<!\\)(?:\\\\)*\\(?:u00(?:0[0-8ef]|1[0-9a-f])|b)"
 )  # controls of ASCII as JSON writes them
 _MAX_WINDOWS: Final = 16  # candidates examined one by one; with more, the whole text is searched
 _WINDOW: Final = 4 * (_NEAR + 4)  # bytes of context on each side
@@ -250,7 +250,8 @@ def json_may_hide(encoded: bytes) -> bool:
     A byte order mark at the start of a string does not count. What only the decoded text can tell
     (how near the letters on the same line are) is left to `count_hidden`.
     """
-    if b"\x7f" in encoded or (b"\\u00" in encoded and _ESCAPED_CONTROL.search(encoded) is not None):
+    escapes = b"\\u00" in encoded or b"\\b" in encoded
+    if b"\x7f" in encoded or (escapes and _ESCAPED_CONTROL.search(encoded) is not None):
         return True
     if encoded.isascii():
         return False
