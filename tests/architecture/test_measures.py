@@ -11,12 +11,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 LONGEST_FUNCTION = 60
 MOST_ANY_PER_1000_LINES = 10
-WIDE_LINES = {"src": 15, "tests": 40}  # the goal is 0
 CROWDED_PACKAGES = {"console"}  # rebuilt with the console
 
 
@@ -45,15 +42,15 @@ def test_functions_are_short() -> None:
     assert long == []
 
 
-@pytest.mark.parametrize(("folder", "modules"), [("src", SOURCE), ("tests", TESTS)])
-def test_lines_fit_the_page(folder: str, modules: list[figures.Module]) -> None:
+def test_lines_fit_the_page() -> None:
+    """In tests ruff checks it; there pragmas may stand beyond the limit."""
     wide = [
         f"{module.path}:{number}"
-        for module in modules
+        for module in SOURCE
         for number, line in enumerate(module.lines, 1)
         if len(line) > figures.COLUMNS
     ]
-    assert len(wide) <= WIDE_LINES[folder], wide
+    assert wide == []
 
 
 def test_packages_are_small_enough_to_read() -> None:

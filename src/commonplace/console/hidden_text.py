@@ -17,11 +17,12 @@ from commonplace.kernel.hidden_characters import (
 
 _SCRIPT = """
 <script>
-// Text nodes are rewritten in place before they are painted; what a person edits keeps its characters.
+// Text nodes are rewritten before they are painted; what a person edits keeps its characters.
 (() => {
   const hidden = new RegExp(%PATTERN%, "gu");
   const edited = ".cm-editor, textarea, input, script, style, [contenteditable=true]";
-  const shown = (text) => text.replace(hidden, (found) => `<U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+  const code = (found) => found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  const shown = (text) => text.replace(hidden, (found) => `<U+${code(found)}>`);
   const labels = ["title", "aria-label", "alt", "placeholder"];
   const text = (node) => {
     if (node.parentElement?.closest(edited)) return;
@@ -44,7 +45,9 @@ _SCRIPT = """
     if (change.type === "characterData") text(change.target);
     else if (change.type === "attributes") attributes(change.target);
     else change.addedNodes.forEach(walk);
-  })).observe(document, {subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: labels});
+  })).observe(document, {
+    subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: labels,
+  });
 })();
 </script>
 """

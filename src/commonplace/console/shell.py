@@ -35,7 +35,8 @@ body { font-feature-settings: "tnum"; }
 .cp-mono { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; }
 .cp-code pre, .cp-code { overflow-x: auto; }
 .cp-muted { opacity: .78; }
-.body--dark .q-table, .body--dark .q-card, .body--dark .q-table__grid-item-card { background: #1a222c; }
+.body--dark .q-table, .body--dark .q-card,
+.body--dark .q-table__grid-item-card { background: #1a222c; }
 .body--dark { background: #12181f; }
 .body--light { background: #f6f5f1; }
 .body--light .nicegui-link { color: #0a5f5a; }
@@ -43,12 +44,14 @@ body { font-feature-settings: "tnum"; }
 .cp-bad { color: #a3241f; } .body--dark .cp-bad { color: #ff8a84; }
 .cp-warn { color: #7a4f00; } .body--dark .cp-warn { color: #e0b15c; }
 .cp-good { color: #2e7d32; } .body--dark .cp-good { color: #81c784; }
-.cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
+.cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor;
+  border-radius: 4px; padding: 1px 5px; }
 .nicegui-link { overflow-wrap: anywhere; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
 .cp-text { white-space: pre-wrap; overflow-wrap: anywhere; }
-.cp-bar { color: #0b6e69; } .body--dark .cp-bar, .body--dark .q-toggle__inner--truthy { color: #4fb8b1; }
+.cp-bar { color: #0b6e69; }
+.body--dark .cp-bar, .body--dark .q-toggle__inner--truthy { color: #4fb8b1; }
 .q-td .q-btn { min-height: 0; padding: 0 2px; font-size: 13px; }
 .cp-whole { white-space: nowrap; }
 .cp-id { min-width: 10rem; }
@@ -58,7 +61,8 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
 .cp-quiet { color: #0a5f5a; } .body--dark .cp-quiet { color: #7fd6cf; }
 .cp-drop .q-uploader__header { background: transparent; color: inherit; }
-.cp-drop .q-uploader__list { min-height: 0; padding: 0; } .cp-drop .q-uploader__list:not(:empty) { max-height: 8rem; padding: 4px; }
+.cp-drop .q-uploader__list { min-height: 0; padding: 0; }
+.cp-drop .q-uploader__list:not(:empty) { max-height: 8rem; padding: 4px; }
 .cp-drop .q-uploader__subtitle:first-of-type { font-size: .72rem; }
 .cp-nav[aria-current] { box-shadow: inset 0 -2px #ffffff; }
 .body--light .cp-code .nt { color: #00600f; } .body--light .cp-code .mi { color: #4d4d4d; }
@@ -83,11 +87,15 @@ NAMES = """
 (() => {
   const name = () => {
     document.querySelectorAll(".cm-content:not([aria-label])").forEach((box) => {
-      box.setAttribute("aria-label", box.closest(".cp-editor")?.getAttribute("aria-label") || "Text");
+      const label = box.closest(".cp-editor")?.getAttribute("aria-label");
+      box.setAttribute("aria-label", label || "Text");
     });
-    document.querySelectorAll(".nicegui-code pre:not([tabindex])").forEach((pre) => pre.setAttribute("tabindex", "0"));
-    document.querySelectorAll(".nicegui-code button:not([aria-label])").forEach((copy) => copy.setAttribute("aria-label", "Copy"));
-    document.querySelectorAll(".q-table__container .q-checkbox:not([aria-label])").forEach((box) => {
+    document.querySelectorAll(".nicegui-code pre:not([tabindex])")
+      .forEach((pre) => pre.setAttribute("tabindex", "0"));
+    document.querySelectorAll(".nicegui-code button:not([aria-label])")
+      .forEach((copy) => copy.setAttribute("aria-label", "Copy"));
+    const boxes = document.querySelectorAll(".q-table__container .q-checkbox:not([aria-label])");
+    boxes.forEach((box) => {
       box.setAttribute("aria-label", box.closest("thead") ? "Select all rows" : "Select this row");
     });
     document.querySelectorAll(".q-uploader__input:not([aria-label])").forEach((input) => {

@@ -59,7 +59,7 @@ class ToolFigures:
 
 
 class Metrics:
-    """The metrics of this process, for health checks, metrics_snapshot, /metrics and the console."""
+    """The metrics of this process: for health checks, tools, /metrics and the console."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}

@@ -74,7 +74,9 @@ ELSEWHERE = {  # external models: shown with a server that plays the models
     "search.rerank.timeout_ms": "test_each_model_has_its_own_time_limit",
     "security.encryption_keks": "test_envelopes_have_the_configured_key_prefix_and_time",
     "security.credential_cache_prefix": "test_envelopes_have_the_configured_key_prefix_and_time",
-    "security.credential_cache_ttl_seconds": "test_envelopes_have_the_configured_key_prefix_and_time",
+    "security.credential_cache_ttl_seconds": (
+        "test_envelopes_have_the_configured_key_prefix_and_time"
+    ),
     "index.slo_p95_seconds": "test_the_freshness_objective_decides_when_doctor_warns",
 }
 

@@ -39,7 +39,8 @@ from commonplace.storage.postgres.database import PostgresDatabase, open_databas
 
 TEXTS = {
     "/wing.md": "# Wings\n\nThe swept wing lowers drag near the speed of sound.",
-    "/propeller.md": "# Propellers\n\nA variable pitch propeller keeps the engine at its best speed.",
+    "/propeller.md": "# Propellers\n\nA variable pitch propeller keeps the engine at its "
+    "best speed.",
     "/aile.md": "Les ailes en flèche réduisent la traînée à grande vitesse.",
     "/retry.py": "def retry_policy(maxAttempts):\n    return BackoffError('x')\n",
     "/ja.md": "東京都の天気は晴れです。",

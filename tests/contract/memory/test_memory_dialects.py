@@ -139,15 +139,17 @@ def test_lookups_by_id_use_an_index_in_a_large_memory(
     with psycopg.connect(migrated_postgres, autocommit=True) as connection:
         empty_tables(migrated_postgres)
         connection.execute(
-            """INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, confidence, status, memory_type, digest,
-                                           created_at, updated_at)
-               SELECT 'local', id, 'bug', id, repeat('text ', 50), '[]', '', 3, 'active', 'episodic', id::bytea, now(), now()
+            """INSERT INTO memory_entries (tenant, id, type, title, content, tags, context,
+                   confidence, status, memory_type, digest, created_at, updated_at)
+               SELECT 'local', id, 'bug', id, repeat('text ', 50), '[]', '', 3, 'active',
+                   'episodic', id::bytea, now(), now()
                FROM unnest(%s::text[]) AS id""",
             (ids,),
         )
         connection.execute(
             """INSERT INTO memory_links (tenant, id, source_id, target_id, relation, created_at)
-               SELECT 'local', id, id, '01' || lpad((right(id, 6)::int / 2)::text, 24, '0'), 'related', now()
+               SELECT 'local', id, id, '01' || lpad((right(id, 6)::int / 2)::text, 24, '0'),
+                   'related', now()
                FROM unnest(%s::text[]) AS id WHERE right(id, 6)::int > 0""",
             (ids,),
         )

@@ -76,17 +76,45 @@ INPUTS: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
 OUTPUTS: dict[str, set[str]] = {
     "rekall_help": {"guide", "topics_available"},
     "rekall_search": {"query", "total", "results", "hint"},
-    "rekall_add": {"id", "title", "type", "created", "embeddings_calculated", "similar_entries", "suggestions_created"},
+    "rekall_add": {
+        "id",
+        "title",
+        "type",
+        "created",
+        "embeddings_calculated",
+        "similar_entries",
+        "suggestions_created",
+    },
     "rekall_show": {
-        "id", "type", "title", "content", "tags", "project", "confidence", "status", "memory_type", "created_at", "updated_at",
-        "last_accessed", "access_count", "consolidation_score", "embeddings", "links",
+        "id",
+        "type",
+        "title",
+        "content",
+        "tags",
+        "project",
+        "confidence",
+        "status",
+        "memory_type",
+        "created_at",
+        "updated_at",
+        "last_accessed",
+        "access_count",
+        "consolidation_score",
+        "embeddings",
+        "links",
     },
     "rekall_suggest_links": {"suggestions", "total_pending"},
     "rekall_suggest_generalize": {"suggestions", "total_pending"},
     "rekall_link": {"created", "link_id", "source", "target", "relation_type"},
-    "rekall_accept_suggestion": {"accepted", "suggestion_type", "action_taken", "link_created", "generalize_command"},
+    "rekall_accept_suggestion": {
+        "accepted",
+        "suggestion_type",
+        "action_taken",
+        "link_created",
+        "generalize_command",
+    },
     "rekall_reject_suggestion": {"rejected", "suggestion_id"},
-}  # fmt: skip
+}
 
 
 def test_the_default_list_is_the_nine_tools_of_the_contract_in_order(memory: Calls) -> None:

@@ -40,7 +40,8 @@ get:
 """,
     "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, "
     "friends: {type: array, items: {$ref: '#'}}}\n",
-    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, "
+    "schemas/owner.yaml": "type: object\n"
+    "properties: {pets: {type: array, items: {$ref: pet.yaml}}, "
     "kind: {$ref: '#/$defs/kind'}}\n"
     "$defs: {kind: {type: string, enum: [a, b]}}\n",
     "shared.yaml": """parameters: {limit: {name: limit, in: query, schema: {type: integer}}}

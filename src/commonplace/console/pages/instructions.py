@@ -8,10 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
+from commonplace.console.feedback_panel import FeedbackPanel
 from commonplace.console.graph_panel import GraphPanel
 from commonplace.console.instruction_entry import InstructionPage, writable
 from commonplace.console.instruction_panels import (
-    FeedbackPanel,
     GovernancePanel,
     PromptPanel,
     UsagePanel,

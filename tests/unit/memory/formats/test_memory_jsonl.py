@@ -12,7 +12,8 @@ from commonplace.memory.use_cases.transfer import (
 )
 from memory_calls import FOREIGN, Calls, import_file, stored_state
 
-GRAPH = b"""{"type": "entity", "name": "billing", "entityType": "service", "observations": ["in Go"]}
+GRAPH = b"""\
+{"type": "entity", "name": "billing", "entityType": "service", "observations": ["in Go"]}
 {"type": "entity", "name": "Ana", "entityType": "person", "observations": "one text"}
 {"type": "relation", "from": "Ana", "to": "billing", "relationType": "maintains"}
 """

@@ -20,11 +20,14 @@ def rekall_database(path: Path) -> None:
     """Create a database as Rekall does at its schema version 7."""
     connection = apsw.Connection(str(path))
     connection.execute(
-        """CREATE TABLE entries (id TEXT PRIMARY KEY, title TEXT, type TEXT, content TEXT, project TEXT, confidence INTEGER, status TEXT,
-           superseded_by TEXT, created_at TEXT, updated_at TEXT, memory_type TEXT, last_accessed TEXT, access_count INTEGER,
-           consolidation_score REAL, context_compressed BLOB, context_structured TEXT, context_blob BLOB);
+        """CREATE TABLE entries (id TEXT PRIMARY KEY, title TEXT, type TEXT, content TEXT,
+           project TEXT, confidence INTEGER, status TEXT, superseded_by TEXT, created_at TEXT,
+           updated_at TEXT, memory_type TEXT, last_accessed TEXT, access_count INTEGER,
+           consolidation_score REAL, context_compressed BLOB, context_structured TEXT,
+           context_blob BLOB);
            CREATE TABLE tags (entry_id TEXT, tag TEXT);
-           CREATE TABLE links (id TEXT, source_id TEXT, target_id TEXT, relation_type TEXT, created_at TEXT, reason TEXT);"""
+           CREATE TABLE links (id TEXT, source_id TEXT, target_id TEXT, relation_type TEXT,
+           created_at TEXT, reason TEXT);"""
     )
     context = zlib.compress(
         orjson.dumps({"situation": "deploy broke", "trigger_keywords": ["helm", "rollback"]})

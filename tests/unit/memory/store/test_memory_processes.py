@@ -32,8 +32,11 @@ def opened(folder, url):
 async def main(folder, url, writer, count):
     service = opened(folder, url)
     for number in range(count):
-        same = f"The export job of customer {number} failed because its disk was full; the cleanup had not run." if number % 10 == 0 else ""
-        draft = service.draft(EntryType.BUG, f"Writer {writer} entry {number}", same or f"unremarkable text {writer} {number}")
+        text = f"unremarkable text {writer} {number}"
+        if number % 10 == 0:
+            text = f"The export job of customer {number} failed because its disk was full; "
+            text += "the cleanup had not run."
+        draft = service.draft(EntryType.BUG, f"Writer {writer} entry {number}", text)
         added = await service.add(LOCAL_TENANT, draft)
         assert added.created
     service.close()

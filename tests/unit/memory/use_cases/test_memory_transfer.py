@@ -27,9 +27,15 @@ def send(memory: Calls, path: Path, format_: ExportFormat, **options: Any) -> An
 
 def filled(memory: Calls) -> None:
     first = memory.add(
-        "Entry with everything: quotes \" and | pipes", "# Heading\n\ntext with trailing spaces  \n- related [[not a link]]\n---\n%% x %%",
-        tags=["a-tag", "été", "#h"], project="web app", confidence=5, context="talk\nmore talk", type="pitfall", memory_type="semantic",
-    )  # fmt: skip
+        'Entry with everything: quotes " and | pipes',
+        "# Heading\n\ntext with trailing spaces  \n- related [[not a link]]\n---\n%% x %%",
+        tags=["a-tag", "été", "#h"],
+        project="web app",
+        confidence=5,
+        context="talk\nmore talk",
+        type="pitfall",
+        memory_type="semantic",
+    )
     second = memory.add("Second: 2025-01-01", "no", tags=["yes"])
     third = memory.add("Third", "")
     memory("rekall_link", source_id=second, target_id=first, relation_type="derived_from")

@@ -98,7 +98,8 @@ func fillResponse(t *testing.T, c loopCase, response responseValue) {
 func checkRequest(t *testing.T, c loopCase, got requestValue) {
 	for i, target := range got.parameters() {
 		if i < len(c.Parameters) && string(c.Parameters[i]) != "null" {
-			compare(t, fmt.Sprintf("%s parameter %d as received", c.Operation, i), c.Parameters[i], target)
+			name := fmt.Sprintf("%s parameter %d as received", c.Operation, i)
+			compare(t, name, c.Parameters[i], target)
 		}
 	}
 	if c.BodyIndex >= 0 {

@@ -345,7 +345,8 @@ uploaded = []
 def answer(request):
     if request.url.path == "/upload":
         uploaded.append(request.content)
-    bodies = {"/text": '"a b"', "/octets": '"aGk="', "/maybe": "null", "/upload": '{"data": "aGk="}'}
+    bodies = {"/text": '"a b"', "/octets": '"aGk="', "/maybe": "null"}
+    bodies["/upload"] = '{"data": "aGk="}'
     body = bodies.get(request.url.path)
     if body is None:
         return httpx.Response(502, text="<html>", headers={"Content-Type": "application/json"})

@@ -64,7 +64,8 @@ class SchemaDown(Rewriter):
             else:
                 self.issues.warning(
                     self.pointer("discriminator"),
-                    "2.0 needs the property to be listed here and required; it is kept as `x-discriminator`.",
+                    "2.0 needs the property to be listed here and required; it is kept as "
+                    "`x-discriminator`.",
                 )
                 result["x-discriminator"] = result.pop("discriminator")
                 discriminator = {}

@@ -88,8 +88,8 @@ class SecurityDown:
             return self._oauth(name, scheme, rest, at)
         self.issues.critical(
             pointer_of(at),
-            f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the requirement "
-            f"for it.",
+            f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the "
+            "requirement for it.",
         )
         return {}
 
