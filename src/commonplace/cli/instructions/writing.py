@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from commonplace.cli.editor import edited_text, is_unchanged
 from commonplace.cli.instructions.access import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
-from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
 
@@ -85,51 +79,12 @@ def edit(id_: Id) -> None:
       EDITOR=vim commonplace instructions edit no-force-push
     """
     item = existing_item(id_)
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            "No editor is set.",
-            hint="Set EDITOR, or use instructions add --overwrite.",
-        )
-    folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
-    draft = folder / f"{id_}.md"
-    before = f"{item['body']}\n".encode()
-    draft.write_bytes(before)
-    saved = False
-    try:
-        _save(id_, item, _edit_draft(editor, draft))
-        saved = True
-    finally:
-        if saved or draft.read_bytes() == before:
-            shutil.rmtree(folder)
-        else:
-            say(f"your text is kept in {draft}")
-
-
-def _edit_draft(editor: str, draft: Path) -> str:
-    """Open the draft in the editor and return the edited text."""
-    ended = subprocess.run(  # noqa: S603 - the editor of the user
-        [*shlex.split(editor), str(draft)], check=False
-    )
-    if ended.returncode:
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            f"{editor} ended with {ended.returncode}; nothing was changed.",
-            hint="Set EDITOR to another editor.",
-        )
-    try:
-        return draft.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            "The text is not UTF-8; nothing was changed.",
-            hint="Save it as UTF-8.",
-        ) from None
+    with edited_text(id_, item["body"], "use instructions add --overwrite") as body:
+        _save(id_, item, body)
 
 
 def _save(id_: str, item: JsonObject, body: str) -> None:
-    if body in (item["body"], item["body"] + "\n"):
+    if is_unchanged(item["body"], body):
         say("nothing changed")
         return
     entry = {"id": id_, "body": body}

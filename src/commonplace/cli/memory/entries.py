@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import click
 import typer
 
+from commonplace.cli.editor import edited_text, is_unchanged
 from commonplace.cli.memory.access import (
     MODEL_SECONDS,
     EntryTypeName,
@@ -22,9 +22,6 @@ from commonplace.cli.memory.access import (
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.json_types import JsonObject
-
-if TYPE_CHECKING:
-    pass
 
 
 def add(
@@ -267,22 +264,26 @@ def edit(
         "status": None if obsolete is None else "obsolete" if obsolete else "active",
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    if not given:
-        before = session().call("rekall_show", {"id": id_})["content"]
-        after = click.edit(before, extension=".md")
-        if after is None or after == before:
+    if given:
+        _update(id_, given, as_json)
+        return
+    entry = session().call("rekall_show", {"id": id_})
+    with edited_text(entry["id"], entry["content"], "use --content") as content:
+        if is_unchanged(entry["content"], content):
             say("nothing changed")
-            return
-        given = {"content": after}
-    changed = session().call("memory_update", {"id": id_, **given})
+        else:
+            _update(id_, {"content": content.removesuffix("\n")}, as_json)
+
+
+def _update(id_: str, changes: JsonObject, as_json: bool) -> None:
+    changed = session().call("memory_update", {"id": id_, **changes})
     if as_json:
         print_json(changed)
     elif not changed["changed"]:
         say("nothing changed")
     else:
-        out.print(
-            f"changed {', '.join(changed['changed'])} of {changed['entry']['id']}", markup=False
-        )
+        names, entry = ", ".join(changed["changed"]), changed["entry"]["id"]
+        out.print(f"changed {names} of {entry}", markup=False)
 
 
 def rm(

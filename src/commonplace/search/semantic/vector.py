@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -49,6 +50,12 @@ class StaleVectorsError(Exception):
     """The vectors of the partition were made by another model."""
 
 
+class AnnBuild(Protocol):
+    """Build an approximate index; return early, with 0, once told to stop."""
+
+    def __call__(self, view: VectorView, path: Path, *, stopping: threading.Event) -> int: ...
+
+
 class VectorIndex:
     """Vectors below one folder, one subfolder per partition.
 
@@ -56,9 +63,14 @@ class VectorIndex:
     """
 
     def __init__(
-        self, folder: Path, embedder: Embedder, ann_rows: int = vector_ann.ANN_ROWS
+        self,
+        folder: Path,
+        embedder: Embedder,
+        ann_rows: int = vector_ann.ANN_ROWS,
+        build: AnnBuild = vector_ann.build,
     ) -> None:
         self._folder = folder
+        self._build_ann = build
         self._embedder = embedder
         self._ann_rows = ann_rows
         self._files: dict[Partition, VectorFile] = {}
@@ -305,7 +317,7 @@ class VectorIndex:
 
     def _build(self, path: Path, view: VectorView) -> None:
         try:
-            vector_ann.build(view, path, stopping=self._stopping)
+            self._build_ann(view, path, stopping=self._stopping)
         finally:
             with self._guard:
                 self._building.discard(path)

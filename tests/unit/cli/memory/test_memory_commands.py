@@ -84,6 +84,21 @@ def test_an_edit_without_changes_says_so(typed: Typed) -> None:
     assert typed("edit", added["id"], "--title", "Safari drops the header") == (0, "")
 
 
+def test_an_edit_without_options_opens_an_editor(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = answer(typed, "add", "bug", "Safari drops the header", "-c", "List it.")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    assert typed("edit", added["id"])[0] == 2
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\necho 'List each header.' > $1\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    assert answer(typed, "edit", added["id"])["changed"] == ["content"]
+    assert answer(typed, "show", added["id"])["content"] == "List each header."
+
+
 def test_links_are_drawn_and_listed(typed: Typed) -> None:
     first = answer(typed, "add", "bug", "First entry")["id"]
     second = answer(typed, "add", "config", "Second entry")["id"]

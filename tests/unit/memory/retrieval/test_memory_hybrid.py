@@ -14,6 +14,7 @@ from commonplace.memory.retrieval.embedder import CachedEmbedder
 from commonplace.memory.retrieval.hybrid import HybridIndex
 from commonplace.memory.service import MemoryService
 from commonplace.search.semantic.vector import VectorIndex
+from commonplace.search.semantic.vector_file import VectorView
 from memory_calls import Calls, WordEmbedder
 
 TEXT = "The gateway closes idle connections after thirty seconds."
@@ -175,19 +176,23 @@ def test_changed_and_deleted_entries_change_their_vectors(embedding_memory: Call
     )
 
 
-def test_closing_memory_leaves_no_build_of_a_vector_index_running(tmp_path: Path) -> None:
+def test_closing_memory_stops_the_build_of_a_vector_index(tmp_path: Path) -> None:
     memory = Calls(tmp_path)
-    before = set(threading.enumerate())
-    vectors: list[VectorIndex] = []
+    begun = threading.Event()
+    stopped: list[bool] = []
+
+    def build(view: VectorView, path: Path, *, stopping: threading.Event) -> int:
+        begun.set()
+        stopped.append(stopping.wait(20))
+        return 0
 
     def open_vectors(embedder: CachedEmbedder) -> VectorIndex:
-        vectors.append(VectorIndex(tmp_path / "vectors", embedder, ann_rows=1))
-        return vectors[0]
+        return VectorIndex(tmp_path / "vectors", embedder, ann_rows=1, build=build)
 
     index = HybridIndex(memory.service.index.postings, WordEmbedder(), open_vectors)
     service = MemoryService(memory.service.store, index)
     memory.run(service.add(LOCAL_TENANT, service.draft(EntryType.BUG, "Idle connections", TEXT)))
-    assert vectors[0]._builders  # one row is enough to start a build
+    assert begun.wait(10)
     service.close()
-    assert not [t for t in set(threading.enumerate()) - before if "ann" in t.name and t.is_alive()]
+    assert stopped == [True]
     memory.close()
