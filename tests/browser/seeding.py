@@ -16,6 +16,7 @@ import orjson
 
 from commonplace.files.assembly import build_files
 from commonplace.kernel.auth import LOCAL_TENANT, AuthContext, Scope, Tenant, tenant_hash
+from commonplace.kernel.clock import utc_now
 from commonplace.memory.assembly import open_memory
 from commonplace.memory.model import EntryType
 from commonplace.storage.sqlite.database import Connection, Database
@@ -232,7 +233,7 @@ def fill_files(data: Path, count: int, tenant: str) -> None:
 async def fill_memory(data: Path, count: int, tenant: Tenant) -> None:
     chance = random.Random(17)
     service = open_memory(data)
-    moment = service.now()
+    moment = utc_now()
     kinds = list(EntryType)
     entries = []
     for number in range(count):

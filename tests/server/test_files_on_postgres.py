@@ -95,7 +95,7 @@ def test_a_server_refuses_another_schema_version_and_names_the_command(
         connection.execute("UPDATE schema_version SET version = 99 WHERE component = 'files'")
     newer = command(tmp_path, config, "serve")
     assert newer.returncode == 2
-    assert "knows up to" in newer.stderr
+    assert "supports up to" in newer.stderr
     assert "Upgrade commonplace" in newer.stderr
 
 

@@ -237,7 +237,7 @@ def test_imports_warn_about_hidden_characters(tmp_path: Path) -> None:
 
     report, told = imported("files", "import", str(folder), "--project", "p")
     assert report["hidden"] == ["/a.md"]
-    assert "1 files hold hidden characters" in told
+    assert "files with hidden characters: 1" in told
     report, told = imported("memory", "import", "memory.jsonl")
     assert report["hidden"] == 1
-    assert "1 entries hold hidden characters" in told
+    assert "entries with hidden characters: 1" in told

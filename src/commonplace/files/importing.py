@@ -61,7 +61,7 @@ class ImportReport:
             return []
         return [
             (
-                f"{len(self.hidden)} files hold hidden characters, the first is {self.hidden[0]}; "
+                f"files with hidden characters: {len(self.hidden)}, the first is {self.hidden[0]}; "
                 f"commonplace doctor --hidden lists them."
             )
         ]

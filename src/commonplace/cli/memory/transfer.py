@@ -127,7 +127,7 @@ def import_entries(
         imported = run(work()) if dry_run else change()
     if imported.hidden:
         say(
-            f"warning: {imported.hidden} entries contain hidden characters; "
+            f"warning: entries with hidden characters: {imported.hidden}; "
             "commonplace doctor --hidden lists them."
         )
     if as_json:
