@@ -168,6 +168,7 @@ _FIRST_BYTES: Final = (  # the same set in UTF-8: first byte, and what may follo
     (0xF0, rb"\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba]|[\x9f\xaf\xbf]\xbf[\xbe\xbf]"),
     *((lead, b"...") for lead in range(0xF1, 0xF5)),
 )
+_MAYBE_CONTROL: Final = re.compile(rb"\\(?:b|u00)")  # faster than searching both by `in`
 _ESCAPED_CONTROL: Final = re.compile(
     rb"(?<!\\)(?:\\\\)*\\(?:u00(?:0[0-8ef]|1[0-9a-f])|b)"
 )  # controls of ASCII as JSON writes them
@@ -250,8 +251,9 @@ def json_may_hide(encoded: bytes) -> bool:
     A byte order mark at the start of a string does not count. What only the decoded text can tell
     (how near the letters on the same line are) is left to `count_hidden`.
     """
-    escapes = b"\\u00" in encoded or b"\\b" in encoded
-    if b"\x7f" in encoded or (escapes and _ESCAPED_CONTROL.search(encoded) is not None):
+    if b"\x7f" in encoded or (
+        _MAYBE_CONTROL.search(encoded) and _ESCAPED_CONTROL.search(encoded) is not None
+    ):
         return True
     if encoded.isascii():
         return False
