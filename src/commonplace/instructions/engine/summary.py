@@ -15,7 +15,7 @@ from commonplace.kernel.json_types import Json, JsonObject
 
 LISTED_CHARS = 100  # of a snippet in a list
 FOUND_CHARS = 240  # of a snippet in search results
-CACHED_SUMMARIES = 65_536  # about 0.7 kB each; a page of fresh ones costs 0.2 ms
+CACHED_SUMMARIES = 65_536  # a page of ten that must be made costs about 0.2 ms
 ANSWER_BYTES = 36_000  # under 10,000 tokens of English and JSON
 SEARCHED_CHARS = 200_000  # of a body, to find where a query matches
 _SLICE = 4 * LISTED_CHARS + 8  # bytes that hold as many characters of any kind
