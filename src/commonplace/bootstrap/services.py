@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch
     from commonplace.server.service import ServerService
+    from commonplace.storage.credentials.server_secret import ServerSecret
     from commonplace.storage.network_loop import NetworkLoop
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.valkey.client import Valkey
@@ -141,6 +142,15 @@ class Services:
 
         with self._data_folder():
             return self._close_later(open_postgres(self.settings))
+
+    @lazy
+    def server_secret(self) -> ServerSecret:
+        """The secret that all servers of this installation share, for what they sign."""
+        from commonplace.storage.credentials import server_secret as secret
+
+        if on_postgres(self.settings):
+            return secret.ServerSecret(lambda: secret.read_secret_row(self.postgres))
+        return secret.ServerSecret(lambda: secret.read_secret_file(self.settings.data))
 
     @lazy
     def semantic(self) -> SemanticSearch:

@@ -25,9 +25,9 @@ def postgres_components() -> list[SchemaComponent]:
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
-    from commonplace.storage.postgres.migrations import STORAGE
+    from commonplace.storage.postgres.migrations import CREDENTIALS, STORAGE
 
-    return [STORAGE, SEARCH, FILES, MEMORY]
+    return [STORAGE, CREDENTIALS, SEARCH, FILES, MEMORY]
 
 
 def open_postgres(settings: Settings) -> PostgresDatabase:

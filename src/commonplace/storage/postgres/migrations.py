@@ -53,6 +53,7 @@ class SchemaVersion:
 
 
 STORAGE = SchemaComponent("storage", "commonplace.storage", "schema")
+CREDENTIALS = SchemaComponent("credentials", "commonplace.storage.credentials", "schema")
 
 
 def read_versions(
