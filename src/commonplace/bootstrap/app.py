@@ -16,7 +16,7 @@ from commonplace.bootstrap.offer import (
     selection_of,
 )
 from commonplace.bootstrap.services import Services
-from commonplace.bootstrap.team import on_postgres, team_gauges
+from commonplace.bootstrap.team import direct_url, on_postgres, team_gauges
 from commonplace.dispatch.limiter import RateLimiter
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.recording import CallRecorder
@@ -76,7 +76,10 @@ class App:
             and not settings.storage.cache_url
         )
         keeper = (
-            hold_credentials_lock(settings.data, settings.database_url)
+            hold_credentials_lock(
+                settings.data,
+                direct_url(settings) if on_postgres(settings) else settings.database_url,
+            )
             if keeps_keys_in_memory
             else contextlib.nullcontext()
         )

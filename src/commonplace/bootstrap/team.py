@@ -20,6 +20,11 @@ def on_postgres(settings: Settings) -> bool:
     return settings.storage.url.startswith(("postgresql://", "postgres://"))
 
 
+def direct_url(settings: Settings) -> str:
+    """Return the address of the database server itself, past any connection pooler."""
+    return settings.storage.direct_url or settings.storage.url
+
+
 def postgres_components() -> list[SchemaComponent]:
     """List every component of the schema in PostgreSQL, in the order of their migrations."""
     from commonplace.files.store.postgres import SCHEMA as FILES
@@ -35,7 +40,13 @@ def open_postgres(settings: Settings) -> PostgresDatabase:
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.postgres.migrations import require_current
 
-    database = PostgresDatabase(settings.storage.url, pool_size=settings.storage.pool_size)
+    storage = settings.storage
+    database = PostgresDatabase(
+        storage.url,
+        direct_url=storage.direct_url,
+        prepared_statements=storage.prepared_statements,
+        pool_size=storage.pool_size,
+    )
     try:
         require_current(database, postgres_components())
     except BaseException:  # whatever the reason: its connections must not stay open

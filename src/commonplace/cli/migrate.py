@@ -88,7 +88,7 @@ def _said(step: SchemaStep, check: bool) -> str:
 
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
-    from commonplace.bootstrap.team import postgres_components
+    from commonplace.bootstrap.team import direct_url, postgres_components
     from commonplace.files.store.postgres_embeddings import fit_length, vector_length
     from commonplace.files.store.postgres_words import fit_mode, lexical_mode
     from commonplace.storage.postgres import migrations as postgres_schema
@@ -96,7 +96,7 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
 
     components, search = postgres_components(), settings.mcp.files.search
     dimensions = search.embedding.dimensions
-    with open_database(settings.storage.url, pool_size=1) as database:
+    with open_database(direct_url(settings), pool_size=1) as database:
         if check:
             standings = database.read_now(
                 lambda connection: postgres_schema.read_versions(connection, components)

@@ -16,7 +16,8 @@ from commonplace.kernel.config.rules import find_contradictions
 from commonplace.kernel.config.yaml_file import read_config_file
 from commonplace.kernel.settings import Section, Settings, StorageSettings
 
-DATABASE_SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
+POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+DATABASE_SCHEMES = ("sqlite:///", *POSTGRES_SCHEMES)
 CACHE_SCHEMES = ("redis://", "rediss://", "unix://")
 
 SectionType = TypeVar("SectionType", bound=Section)
@@ -92,6 +93,7 @@ def _check_schemes(storage: StorageSettings) -> None:
     """Check the schemes of addresses. Messages leave them out: they may contain a password."""
     for name, address, schemes in (
         ("url", storage.url, DATABASE_SCHEMES),
+        ("direct_url", storage.direct_url, POSTGRES_SCHEMES),
         ("cache_url", storage.cache_url, CACHE_SCHEMES),
     ):
         if address and not address.startswith(schemes):

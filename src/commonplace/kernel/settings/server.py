@@ -13,8 +13,19 @@ class StorageSettings(Section):
     url: str = setting(
         "", "`sqlite:///PATH` or `postgresql://...`; empty: SQLite in the data folder.", secret=True
     )
+    direct_url: str = setting(
+        "",
+        "PostgreSQL behind a connection pooler: the address of the database itself, for "
+        "notifications, session locks, migrations and index builds; empty: the same as url.",
+        secret=True,
+    )
     pool_size: int = setting(
         8, "PostgreSQL only: connections of one process.", minimum=1, maximum=200
+    )
+    prepared_statements: bool = setting(
+        True,
+        "PostgreSQL only: prepare repeated statements on the server. Turn it off if url leads to "
+        "a pooler in transaction mode.",
     )
     integrity_check_hours: float = setting(
         24.0,

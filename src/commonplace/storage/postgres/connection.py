@@ -47,8 +47,15 @@ class PostgresConnection:
             cursor.executemany(statement, rows)
 
 
-def connect(url: str) -> RawConnection:
-    """Open a connection in autocommit mode."""
-    return psycopg.connect(
+def connect(url: str, *, prepared_statements: bool = True) -> RawConnection:
+    """Open a connection in autocommit mode.
+
+    A pooler in transaction mode may run each transaction on another connection to the server, so
+    statements must not be prepared through it.
+    """
+    raw = psycopg.connect(
         url, autocommit=True, application_name=APPLICATION, connect_timeout=CONNECT_SECONDS
     )
+    if not prepared_statements:
+        raw.prepare_threshold = None
+    return raw

@@ -62,17 +62,25 @@ SELECT current_setting('server_version'),
 
 
 class PostgresDatabase:
-    """A database shared by any number of processes. Close it when done."""
+    """A database shared by any number of processes. Close it when done.
+
+    `url` may lead to a connection pooler in transaction mode, with `prepared_statements` off;
+    `direct_url` then leads to the server itself.
+    """
 
     def __init__(
         self,
         url: str,
         *,
+        direct_url: str = "",
+        prepared_statements: bool = True,
         pool_size: int = 8,
         lock_timeout_seconds: float = 3.0,
         reconnect_seconds: float = RECONNECT_SECONDS,
     ) -> None:
         self.url = url
+        self.direct_url = direct_url or url
+        self._prepared_statements = prepared_statements
         self._reconnect_seconds = reconnect_seconds
         self._lock_timeout_seconds = lock_timeout_seconds
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="storage")
@@ -152,12 +160,13 @@ class PostgresDatabase:
         ]
 
     def connect(self) -> RawConnection:
-        """Open a connection outside the pool, in autocommit mode.
+        """Open a session of the server itself, outside the pool, in autocommit mode.
 
-        For listening, and for statements that cannot run in transactions.
+        For all that outlives a transaction: LISTEN, session locks, session settings, migrations,
+        and statements that cannot run in transactions.
         """
         try:
-            return connect(self.url)
+            return connect(self.direct_url)
         except psycopg.Error as failed:
             log.warning("cannot connect to the database: %s", describe_for_log(failed))
             raise unavailable() from failed
@@ -312,7 +321,7 @@ class PostgresDatabase:
         if raw is None:
             if not self._outage.may_connect():
                 raise unavailable()
-            raw = connect(self.url)
+            raw = connect(self.url, prepared_statements=self._prepared_statements)
             with self._lock:
                 self._connections.add(raw)
             self._local.raw = raw

@@ -29,6 +29,7 @@ ALL = dict(leaves())
 ADDRESSES = {
     "server.trusted_proxies": ("10.0.0.0/8",),
     "storage.url": "postgresql://elsewhere",
+    "storage.direct_url": "postgresql://elsewhere",
     "storage.cache_url": "redis://elsewhere",
     "auth.resource_url": "https://elsewhere/mcp",
     "auth.authorization_servers": ("https://elsewhere",),
@@ -552,7 +553,11 @@ def test_settings_are_frozen_and_copied_by_replace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "address"),
-    [("url", "mysql://user:hunter2@host"), ("cache_url", "http://:hunter2@host")],
+    [
+        ("url", "mysql://user:hunter2@host"),
+        ("direct_url", "sqlite:///hunter2"),
+        ("cache_url", "http://:hunter2@host"),
+    ],
 )
 def test_an_address_of_an_unknown_scheme_is_refused_without_being_shown(
     name: str, address: str, tmp_path: Path

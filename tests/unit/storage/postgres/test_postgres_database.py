@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -17,7 +18,7 @@ from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.postgres.migrations import STORAGE, migrate, read_versions, require_current
 from commonplace.storage.queries import Queries, postgres_text
-from servers import FAST, Postgres
+from servers import FAST, Postgres, drop_database, make_database
 
 
 @pytest.fixture
@@ -229,3 +230,44 @@ def test_parameters_of_named_queries_reach_psycopg_and_casts_do_not() -> None:
     )
     translated = Queries(postgres_text(text), "here")["one"]
     assert translated == "SELECT %(a)s::int, ':: ' || %(b_c)s WHERE x LIKE 'a%%' AND y > %(a)s;"
+
+
+def test_sessions_use_the_direct_address_and_units_the_address_of_the_pooler(
+    postgres_server: str,
+) -> None:
+    pooled = make_database(postgres_server)
+    direct = make_database(postgres_server)
+    database = PostgresDatabase(pooled, direct_url=direct, pool_size=1)
+    try:
+        with database.connect() as session:
+            assert session.info.dbname == urlsplit(direct).path[1:]
+        assert (
+            database.read_now(lambda connection: connection.raw.info.dbname)
+            == (urlsplit(pooled).path[1:])
+        )
+    finally:
+        database.close()
+        drop_database(postgres_server, pooled)
+        drop_database(postgres_server, direct)
+
+
+@pytest.mark.parametrize(("prepared", "expected"), [(True, 1), (False, 0)])
+def test_statements_are_prepared_on_the_server_unless_the_setting_is_off(
+    empty_postgres: str, prepared: bool, expected: int
+) -> None:
+    database = PostgresDatabase(empty_postgres, prepared_statements=prepared, pool_size=1)
+
+    def repeat(connection: PostgresConnection) -> int:
+        for _ in range(20):
+            connection.execute("SELECT 'repeated', %(number)s::int", {"number": 1})
+        row = connection.execute(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%''repeated''%%'"
+            " AND statement NOT LIKE '%%pg_prepared%%'",
+            {},
+        ).fetchone()
+        return int(row[0]) if row else -1
+
+    try:
+        assert database.read_now(repeat) == expected
+    finally:
+        database.close()
