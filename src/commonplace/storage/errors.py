@@ -38,6 +38,11 @@ SCHEMA_MISMATCH = Code(
     Kind.INVALID_DATA,
     "The schema version of the database is not the one that this program needs.",
 )
+NOT_MOVED_IN = Code(
+    "NOT_MOVED_IN",
+    Kind.INVALID_DATA,
+    "The data folder of a server holds rules or keys that the database of the team lacks.",
+)
 
 CODES: tuple[Code, ...] = (
     STORAGE_BUSY,
@@ -47,6 +52,7 @@ CODES: tuple[Code, ...] = (
     STORAGE_REPLACED,
     PATH_UNUSABLE,
     SCHEMA_MISMATCH,
+    NOT_MOVED_IN,
 )
 
 

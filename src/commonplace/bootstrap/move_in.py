@@ -1,0 +1,90 @@
+"""Move the state of a data folder into the database of a team.
+
+Each part of the state (instructions, usage, feedback, keys, audit, ...) has a mover. `commonplace
+migrate --from DATA_DIR` runs all of them. A server asks `require_moved_in` before it starts, so
+that rules and keys in its own folder are not forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import NOT_MOVED_IN
+
+if TYPE_CHECKING:
+    from commonplace.kernel.settings import Settings
+    from commonplace.storage.postgres.database import PostgresDatabase
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPart:
+    """What became of one part of a data folder.
+
+    `found` items were read from the folder. Of these, `added` were stored now, `present` were
+    stored before, and `kept` names those that differ in the database, which keeps its own. Items
+    in `refused` could not be read. `digest` is the SHA-256 over the items as they were read back
+    from the database.
+    """
+
+    part: str
+    found: int
+    added: int
+    present: int
+    kept: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    digest: str = ""
+
+
+class Mover(Protocol):
+    """Brings one part of a data folder into the database."""
+
+    @property
+    def part(self) -> str:
+        """Return the name of the part, for people: `instructions`, `keys`."""
+        ...
+
+    @property
+    def required(self) -> bool:
+        """Tell whether a server may not start while the database lacks items of its folder."""
+        ...
+
+    def lacking(self, data: Path) -> Sequence[str]:
+        """Name the items of a data folder that the database has never had. Reads only."""
+        ...
+
+    def move(self, data: Path, progress: Callable[[int, int], None]) -> MovedPart:
+        """Store what the database lacks, read it back and compare. Repeating it changes nothing.
+
+        `progress` is called with the number of items done and of all items. Raises
+        CommonplaceError if an item read back differs from the one that was stored.
+        """
+        ...
+
+
+def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
+    """Yield the movers of all parts, in the order in which they are moved."""
+    yield from ()
+
+
+def require_moved_in(data: Path, chosen: Sequence[Mover]) -> None:
+    """Raise NOT_MOVED_IN if a data folder holds required items that the database lacks."""
+    found = {mover.part: mover.lacking(data) for mover in chosen if mover.required}
+    lacking = {part: names for part, names in found.items() if names}
+    if not lacking:
+        return
+    listed = "; ".join(
+        f"{len(names)} {part} ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+        for part, names in lacking.items()
+    )
+    raise CommonplaceError(
+        NOT_MOVED_IN,
+        f"The data folder holds what the database lacks: {listed}.",
+        hint="Run `commonplace migrate --from DATA_DIR` with this folder, or move the files away.",
+        details={part: list(names[:100]) for part, names in lacking.items()},
+    )
