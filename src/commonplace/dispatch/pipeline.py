@@ -24,7 +24,7 @@ from commonplace.dispatch.registry import EVERYTHING_LISTED, Registry, Selection
 from commonplace.dispatch.tool import Context, Output, Tool, out_of_time
 from commonplace.dispatch.validation import validate
 from commonplace.dispatch.warnings import describe_hidden, with_warnings
-from commonplace.kernel.auth import AuthContext, Scope
+from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CANCELLED, INTERNAL, CommonplaceError
 from commonplace.storage.failures import explain_failure, is_disk_full
 
@@ -123,7 +123,7 @@ class Pipeline:
                 call.channel,
                 call.deadline,
                 call.meta,
-                functools.partial(self._admit_inner, call, tool),
+                functools.partial(self._admit_operation, call, tool),
                 compact=call.from_agent and call.name == tool.name,
             )
             if tool.frees_space and (tool.frees_space is True or tool.frees_space(arguments)):
@@ -155,7 +155,7 @@ class Pipeline:
                 for name in tool.reaches(call.arguments):
                     used = self.registry.find(name)
                     if used is not None:
-                        self._admit_inner(call, tool, used)
+                        self._check_reached(call, tool, used)
         if not callable(tool.scope):
             self._permissions.check_scope(call, tool, tool.scope)
         admission = self._limiter.admit(call.auth)
@@ -163,22 +163,31 @@ class Pipeline:
             self._permissions.check_catalogue(call.auth)
         return admission
 
-    def _admit_inner(
-        self, call: Call, through: Tool, tool: Tool, scope: Scope | None = None
-    ) -> None:
-        """Check a tool that is reached through the one that the call names.
-
-        `scope` is what an operation inside a call needs. A call with an operation that changes
-        something is recorded as a change.
-        """
+    def _check_reached(self, call: Call, through: Tool, tool: Tool) -> None:
+        """Check a tool that the call uses through the one that it names."""
         self._permissions.check_name(call, through, tool)
-        needed = scope if scope is not None or callable(tool.scope) else tool.scope
-        if needed is None:
-            return
-        if scope is not None and changes(tool, scope) and not call.mutates:
+        if not callable(tool.scope):
+            self._permissions.check_scope(call, tool, tool.scope)
+
+    def _admit_operation(
+        self, call: Call, through: Tool, tool: Tool, arguments: BaseModel | None = None
+    ) -> None:
+        """Check an operation inside a call, before its arguments are validated and with them.
+
+        A call with an operation that changes something is recorded as a change.
+        """
+        if arguments is None:
+            self._check_reached(call, through, tool)
+            if tool.writes_catalogue is not True:
+                return
+        scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
+        if changes(tool, scope) and not call.mutates:
             call.mutates = True
             self._recorder.before(tool, call)
-        self._permissions.check_scope(call, tool, needed)
+        self._permissions.check_scope(call, tool, scope)
+        writes = tool.writes_catalogue
+        if writes(arguments) if callable(writes) else writes:
+            self._permissions.check_catalogue(call.auth)
 
     def _check_arguments(self, call: Call, tool: Tool, arguments: BaseModel) -> None:
         """Check what follows from the arguments."""

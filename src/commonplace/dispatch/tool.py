@@ -52,17 +52,20 @@ class ClientChannel(Protocol):
 
 
 class Admit(Protocol):
-    """Raises for a tool that the caller may not reach; `scope` is what an operation needs."""
+    """Raises for an operation that the caller may not run.
 
-    def __call__(self, tool: Tool, scope: Scope | None = None) -> None: ...
+    Call it before the operation's arguments are validated, and again with them.
+    """
+
+    def __call__(self, tool: Tool, arguments: BaseModel | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """A call as its handler sees it.
 
-    `meta` is what the transport knows. `admit` raises for a tool that the caller may not reach
-    from here. `compact`: an agent called the tool by its listed name, so long texts are left out.
+    `meta` is what the transport knows. `admit` checks an operation inside the call.
+    `compact`: an agent called the tool by its listed name, so long texts are left out.
     """
 
     auth: AuthContext
@@ -70,7 +73,7 @@ class Context:
     channel: ClientChannel
     deadline: float | None = None  # time.monotonic() seconds
     meta: Mapping[str, Json] = field(default_factory=dict)
-    admit: Admit = field(default=lambda tool, scope=None: None)
+    admit: Admit = field(default=lambda tool, arguments=None: None)
     compact: bool = False
 
     def check_deadline(self) -> None:

@@ -19,7 +19,7 @@ from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.reading import CatalogueReader
 from commonplace.instructions.use_cases.searching import CatalogueSearch
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.lazy import lazy
 
 if TYPE_CHECKING:
@@ -58,7 +58,13 @@ if TYPE_CHECKING:
         RewriteResult,
         WriteResult,
     )
-    from commonplace.instructions.store.feedback import FeedbackStore
+    from commonplace.instructions.store.feedback import (
+        FeedbackCounts,
+        FeedbackFilter,
+        FeedbackPage,
+        FeedbackStorage,
+        FeedbackStore,
+    )
     from commonplace.instructions.use_cases.adding import PendingAdd
     from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
     from commonplace.instructions.use_cases.importing import EntryImportOptions
@@ -109,11 +115,6 @@ class InstructionsService:
         if self._executor is None:
             self._executor = ThreadPoolExecutor(THREADS, "instructions")
         return self._executor
-
-    @lazy
-    def feedback(self) -> FeedbackStore:
-        """Feedback of callers."""
-        return self._open_feedback()
 
     def load(self) -> None:
         """Load the catalogue, once."""
@@ -437,33 +438,50 @@ class InstructionsService:
         self, caller: AuthContext, id_: str, use: ReportedUse | None = None
     ) -> UseRecord | None:
         """Count a use; None if there is no such instruction."""
-        from commonplace.instructions.results.analysis import UseRecord
+        from commonplace.instructions.use_cases.usage import track_use
 
-        with self._store.lock:
-            if self._store.current().get(id_) is None:
-                return None
-        count, counted = self._parts.usage.track(id_, use)
-        if use is not None:
-            record = {"id": id_, "context": dict(use.context), "metrics": dict(use.metrics)}
-            self._parts.trace("usage", record)
-        return UseRecord(id_, count.total, count.last_used, rate_limited=not counted)
+        return track_use(self._parts, id_, use)
 
     def hot_set(self, caller: AuthContext, limit: int) -> HotSet:
-        """Return the most used instructions; the most recently used of equals come first."""
-        from commonplace.instructions.results.analysis import HotSet, UseRecord
+        """Return the most used instructions; of equals, the most recently used come first."""
+        from commonplace.instructions.use_cases.usage import find_hot_set
 
-        counts = self._parts.usage.all()
-        with self._store.lock:
-            catalogue = self._store.current()
-            known = [(id_, count) for id_, count in counts if id_ in catalogue.entries]
-            catalogue_hash = catalogue.hash
-        known.sort(key=lambda item: item[0])
-        known.sort(key=lambda item: (item[1].total, item[1].last_used), reverse=True)
-        return HotSet(
-            catalogue_hash,
-            limit,
-            [
-                UseRecord(id_, count.total, count.last_used, rate_limited=False)
-                for id_, count in known[:limit]
-            ],
-        )
+        return find_hot_set(self._parts, limit)
+
+    # Feedback
+
+    @lazy
+    def _feedback(self) -> FeedbackStore:
+        return self._open_feedback()
+
+    def submit_feedback(self, caller: AuthContext, entry: Mapping[str, Json]) -> JsonObject:
+        """Store an entry and return it with its id and time."""
+        return self._feedback.submit(entry, caller.label)
+
+    def list_feedback(
+        self, caller: AuthContext, condition: FeedbackFilter, limit: int, offset: int = 0
+    ) -> FeedbackPage:
+        """Return a page of the matching entries, newest first."""
+        return self._feedback.select(condition, limit, offset)
+
+    def get_feedback(self, caller: AuthContext, id_: str) -> JsonObject | None:
+        """Return an entry by id."""
+        return self._feedback.get(id_)
+
+    def update_feedback(
+        self,
+        caller: AuthContext,
+        id_: str,
+        status: str | None,
+        metadata: Mapping[str, Json] | None,
+    ) -> JsonObject | None:
+        """Change status and metadata of an entry; None if there is no such entry."""
+        return self._feedback.update(id_, status, metadata, caller.label)
+
+    def count_feedback(self, caller: AuthContext, since: str | None) -> FeedbackCounts:
+        """Count entries by kind, and all entries by age."""
+        return self._feedback.counts(since)
+
+    def feedback_storage(self, caller: AuthContext) -> FeedbackStorage:
+        """Return the state of the feedback file."""
+        return self._feedback.storage()

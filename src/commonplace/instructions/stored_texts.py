@@ -12,7 +12,8 @@ from commonplace.kernel.json_types import Json
 
 def stored_texts(service: InstructionsService) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Yield a reference to every instruction and feedback entry, and its fields."""
-    for entry in service.instructions(local_user()):
+    caller = local_user()
+    for entry in service.instructions(caller):
         yield f"instruction:{entry.id}", entry.document.whole()
-    for record in service.feedback.select(FeedbackFilter(), limit=1_000_000, offset=0)[0]:
+    for record in service.list_feedback(caller, FeedbackFilter(), limit=1_000_000).entries:
         yield f"feedback:{record.get('id')}", record

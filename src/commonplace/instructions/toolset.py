@@ -44,7 +44,7 @@ def toolset(service: Callable[[], InstructionsService]) -> Toolset:
         family = [tool for module in TOOL_MODULES for tool in _tools_of(module, built)]
         by_name = {tool.name: tool for tool in family}
         actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
-        return (*dispatch.tools(built, actions), *family)
+        return (*dispatch.tools(actions), *family)
 
     def part(name: str) -> Sequence[Tool]:
         return _tools_of(MODULE_OF[name], service()) if name in MODULE_OF else ()

@@ -77,6 +77,14 @@ class FeedbackStorage:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class FeedbackPage:
+    """Some of the entries that match, and the number of all."""
+
+    entries: list[JsonObject]
+    total: int
+
+
 class FeedbackStore:
     """Entries, oldest first in the file and newest first in answers."""
 
@@ -117,12 +125,10 @@ class FeedbackStore:
             )
         return record
 
-    def select(
-        self, condition: FeedbackFilter, limit: int, offset: int
-    ) -> tuple[list[JsonObject], int]:
-        """Return a page of the matching entries, newest first, and their number."""
-        found = [entry for entry in reversed(self._entries()) if condition.matches(entry)]
-        return found[offset : offset + limit], len(found)
+    def select(self, condition: FeedbackFilter, limit: int, offset: int) -> FeedbackPage:
+        """Return a page of the matching entries, newest first."""
+        matching = [entry for entry in reversed(self._entries()) if condition.matches(entry)]
+        return FeedbackPage(matching[offset : offset + limit], len(matching))
 
     def get(self, id_: str) -> JsonObject | None:
         """Return an entry by id."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from inspect import isawaitable
 
 from pydantic import ConfigDict, Field
@@ -16,15 +16,8 @@ from commonplace.dispatch.validation import validate
 from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNKNOWN_ACTION
 from commonplace.instructions.fields import MAX_BATCH
 from commonplace.instructions.names import ACTIONS
-from commonplace.instructions.service import InstructionsService
 from commonplace.kernel.auth import Scope
-from commonplace.kernel.errors import (
-    INTERNAL,
-    INVALID_ARGUMENT,
-    MUTATION_DISABLED,
-    SCOPE_REQUIRED,
-    CommonplaceError,
-)
+from commonplace.kernel.errors import INTERNAL, INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 from commonplace.storage.failures import explain_failure
 
@@ -79,9 +72,8 @@ class InstructionBatchOutput(TypedDict):
 class ActionDispatcher:
     """Maps actions to tools, which define the arguments, scope and switch of each action."""
 
-    def __init__(self, tools: Mapping[str, Tool], mutation_enabled: Callable[[], bool]) -> None:
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
         self.tools = dict(tools)
-        self._mutation_enabled = mutation_enabled
 
     def tool(self, action: object) -> Tool:
         """Return the tool of an action. Raises MISSING_ACTION or UNKNOWN_ACTION."""
@@ -181,32 +173,10 @@ class ActionDispatcher:
             )
         tool = self.tool(action)
         ctx.admit(tool)
-        if tool.writes_catalogue is True:  # refuse before the arguments are validated
-            self._check_permission(ctx, tool, None)
         validated = self._validate(action, tool, arguments)
-        self._check_permission(ctx, tool, validated)
+        ctx.admit(tool, validated)
         output = tool.handler(ctx, validated)
         return unwrap(await output if isawaitable(output) else output)
-
-    def _check_permission(self, ctx: Context, tool: Tool, arguments: Json) -> None:
-        """Check scope and mutation switch, as the pipeline does for a single call."""
-        writes = tool.writes_catalogue
-        if callable(writes):
-            writes = writes(arguments)
-        scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
-        ctx.admit(tool, scope)
-        if writes and not ctx.auth.configured:
-            raise CommonplaceError(
-                SCOPE_REQUIRED,
-                f"This key may not {scope.value}.",
-                details={"required": scope.value},
-            )
-        if writes and not self._mutation_enabled():
-            raise CommonplaceError(
-                MUTATION_DISABLED,
-                "Mutation is disabled: this server's instruction catalogue is read-only.",
-                hint="Set MCP_ENABLE_MUTATION=1 in the server's environment and restart it.",
-            )
 
 
 def _split_operation(operation: Json) -> tuple[Json, JsonObject]:
@@ -221,12 +191,12 @@ def _split_operation(operation: Json) -> tuple[Json, JsonObject]:
     }
 
 
-def tools(service: InstructionsService, actions: Mapping[str, Tool]) -> tuple[Tool, Tool]:
+def tools(actions: Mapping[str, Tool]) -> tuple[Tool, Tool]:
     """Return `instructions_dispatch` over these actions and `batch`, and `instructions_batch`.
 
     The dispatcher lists its actions in the order of `ACTIONS`.
     """
-    dispatcher = ActionDispatcher(actions, service.mutation_enabled)
+    dispatcher = ActionDispatcher(actions)
     batch = batch_tool(dispatcher)
     dispatcher.tools = {
         action: batch if action == "batch" else actions[action] for action in ACTIONS

@@ -73,7 +73,7 @@ def submit_tool(service: InstructionsService) -> Tool:
 
     def handle(ctx: Context, args: FeedbackSubmitInput) -> Answer:
         entry = args.model_dump(by_alias=True, exclude_none=True)
-        record = service.feedback.submit(entry, ctx.auth.label)
+        record = service.submit_feedback(ctx.auth, entry)
         return {
             "success": True,
             "feedbackId": record["id"],
@@ -131,15 +131,16 @@ def list_tool(service: InstructionsService) -> Tool:
     def handle(ctx: Context, args: FeedbackListInput) -> Answer:
         limit = max(1, min(args.limit, LIST_MAX))
         condition = FeedbackFilter(args.type, args.severity, args.status, args.since, args.tags)
-        entries, total = service.feedback.select(condition, limit, args.offset)
+        page = service.list_feedback(ctx.auth, condition, limit, args.offset)
+        entries = page.entries
         if ctx.compact and "limit" not in args.model_fields_set:
             entries = entries[: count_fitting_values(entries)]
         return {
             "entries": entries,
-            "total": total,
+            "total": page.total,
             "limit": limit,
             "offset": args.offset,
-            "hasMore": args.offset + len(entries) < total,
+            "hasMore": args.offset + len(entries) < page.total,
         }
 
     return Tool(
@@ -171,7 +172,7 @@ def get_tool(service: InstructionsService) -> Tool:
     """`feedback_get`"""
 
     def handle(ctx: Context, args: FeedbackGetInput) -> Answer:
-        entry = service.feedback.get(args.id)
+        entry = service.get_feedback(ctx.auth, args.id)
         return {"entry": entry} if entry else _not_found(args.id)
 
     return Tool(
@@ -200,7 +201,7 @@ def update_tool(service: InstructionsService) -> Tool:
     """`feedback_update`"""
 
     def handle(ctx: Context, args: FeedbackUpdateInput) -> Answer:
-        entry = service.feedback.update(args.id, args.status, args.metadata, ctx.auth.label)
+        entry = service.update_feedback(ctx.auth, args.id, args.status, args.metadata)
         if entry is None:
             return {"success": False, **_not_found(args.id)}
         return {"success": True, "entry": entry}
@@ -229,7 +230,7 @@ def stats_tool(service: InstructionsService) -> Tool:
     """`feedback_stats`"""
 
     def handle(ctx: Context, args: FeedbackSinceInput) -> Answer:
-        counts = service.feedback.counts(args.since)
+        counts = service.count_feedback(ctx.auth, args.since)
         stats = {
             "total": counts.total,
             "byType": counts.by_type,
@@ -237,7 +238,8 @@ def stats_tool(service: InstructionsService) -> Tool:
             "byStatus": counts.by_status,
             "recentActivity": {RECENT_NAMES[days]: count for days, count in counts.recent.items()},
         }
-        return {"stats": stats, "storageInfo": _show_storage(service.feedback.storage())}
+        storage = service.feedback_storage(ctx.auth)
+        return {"stats": stats, "storageInfo": _show_storage(storage)}
 
     return Tool(
         name="feedback_stats",
@@ -270,7 +272,7 @@ def health_tool(service: InstructionsService) -> Tool:
     """`feedback_health`"""
 
     def handle(ctx: Context, args: Nothing) -> Answer:
-        storage = service.feedback.storage()
+        storage = service.feedback_storage(ctx.auth)
         return {
             "status": "ok" if storage.accessible and storage.writable else "degraded",
             "timestamp": service.now(),
