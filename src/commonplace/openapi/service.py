@@ -36,11 +36,8 @@ from commonplace.openapi.engine.overlay.validate import (
 from commonplace.openapi.engine.render import merge_number_literals, render_changed, render_new
 from commonplace.openapi.engine.validate.external import validate_external_parts
 from commonplace.openapi.engine.validate.report import ValidationReport, add_lines, validate
-from commonplace.openapi.engine.walk.operations import (
-    OperationFilter,
-    walk_operations,
-    walk_paths,
-)
+from commonplace.openapi.engine.walk import rows
+from commonplace.openapi.engine.walk.operations import OperationFilter, walk_operations, walk_paths
 from commonplace.openapi.engine.walk.parts import (
     HeaderFilter,
     ParameterFilter,
@@ -51,7 +48,7 @@ from commonplace.openapi.engine.walk.parts import (
     walk_responses,
     walk_security,
 )
-from commonplace.openapi.engine.walk.query import WalkQuery, WalkResult
+from commonplace.openapi.engine.walk.query import Row, WalkQuery, WalkResult
 from commonplace.openapi.engine.walk.refs import RefFilter, walk_refs
 from commonplace.openapi.engine.walk.schemas import SchemaFilter, walk_schemas
 from commonplace.openapi.engine.walk.walker import MOST_NOTED_REFS, Walker
@@ -381,49 +378,49 @@ class OpenApiService:
 
     async def walk_operations(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: OperationFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.OperationRow]:
         """List or count operations."""
         return await self._walk(caller, spec, query, lambda walker: walk_operations(walker, where))
 
     async def walk_schemas(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: SchemaFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.SchemaRow]:
         """List or count schemas, nested ones too."""
         return await self._walk(caller, spec, query, lambda walker: walk_schemas(walker, where))
 
     async def walk_parameters(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: ParameterFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.ParameterRow]:
         """List or count parameters."""
         return await self._walk(caller, spec, query, lambda walker: walk_parameters(walker, where))
 
     async def walk_responses(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: ResponseFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.ResponseRow]:
         """List or count responses."""
         return await self._walk(caller, spec, query, lambda walker: walk_responses(walker, where))
 
     async def walk_headers(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: HeaderFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.HeaderRow]:
         """List or count headers."""
         return await self._walk(caller, spec, query, lambda walker: walk_headers(walker, where))
 
     async def walk_security(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: SecurityFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.SecuritySchemeRow]:
         """List or count security schemes."""
         return await self._walk(caller, spec, query, lambda walker: walk_security(walker, where))
 
     async def walk_paths(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, pattern: str | None
-    ) -> WalkResult:
+    ) -> WalkResult[rows.PathRow]:
         """List or count path items."""
         return await self._walk(caller, spec, query, lambda walker: walk_paths(walker, pattern))
 
     async def walk_refs(
         self, caller: AuthContext, spec: Spec, query: WalkQuery, where: RefFilter
-    ) -> WalkResult:
+    ) -> WalkResult[rows.RefRow]:
         """List or count references as they are written."""
         document = await self._loader.load(caller, spec)
         return await self._loader.run(
@@ -435,11 +432,11 @@ class OpenApiService:
         caller: AuthContext,
         spec: Spec,
         query: WalkQuery,
-        walk: Callable[[Walker], WalkResult],
-    ) -> WalkResult:
+        walk: Callable[[Walker], WalkResult[Row]],
+    ) -> WalkResult[Row]:
         document = await self._loader.load(caller, spec)
 
-        def work() -> WalkResult:
+        def work() -> WalkResult[Row]:
             if not query.resolve_refs and not has_external_path_items(document):
                 return walk(self._walker(document, query))
             bundled, bundle = self._documents.bundle_document(document)

@@ -17,6 +17,7 @@ from commonplace.openapi.engine.fix import FixOptions
 from commonplace.openapi.engine.walk.operations import OperationFilter
 from commonplace.openapi.engine.walk.query import WalkQuery
 from commonplace.openapi.engine.walk.refs import RefFilter
+from commonplace.openapi.engine.walk.rows import WalkGroup
 from commonplace.openapi.model import Delivery, PageRequest, Spec
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.store.access import Access
@@ -153,9 +154,9 @@ def test_walks_list_groups_summaries_and_details(service: OpenApiService) -> Non
     summaries = run(service.walk_operations(CALLER, SPEC, WalkQuery(), where))
     groups = run(service.walk_operations(CALLER, SPEC, WalkQuery(group_by="method"), where))
     details = run(service.walk_refs(CALLER, SPEC, WalkQuery(detail=True), RefFilter()))
-    assert (summaries.listing, summaries.rows[0]["operation_id"]) == ("summaries", "getPet")
-    assert (groups.listing, groups.rows) == ("groups", [{"key": "GET", "count": 1}])
-    assert (details.listing, details.rows[0]["ref"]) == ("details", "#/components/schemas/Pet")
+    assert (summaries.listing, summaries.rows[0].operation_id) == ("summaries", "getPet")
+    assert (groups.listing, groups.groups) == ("groups", [WalkGroup("GET", 1)])
+    assert (details.listing, details.rows[0].ref) == ("details", "#/components/schemas/Pet")
 
 
 USE_CASES: dict[str, Callable[[OpenApiService], Awaitable[object]]] = {

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.nodes import ObjectNode
 from commonplace.openapi.engine.walk.query import WalkResult
+from commonplace.openapi.engine.walk.rows import OperationRow, PathRow
 from commonplace.openapi.engine.walk.walker import (
     RowFormat,
     Walker,
-    drop_empty,
     method_filter,
     node_value,
     path_filter,
-    strings_of,
-    text_of,
+    read_strings,
+    read_text,
 )
 
 
@@ -30,7 +30,7 @@ class OperationFilter:
     deprecated: bool = False
 
 
-def walk_operations(walker: Walker, where: OperationFilter) -> WalkResult:
+def walk_operations(walker: Walker, where: OperationFilter) -> WalkResult[OperationRow]:
     """List operations under paths, webhooks and callbacks."""
     nodes = walker.index.operations
     tag, operation_id = where.tag, where.operation_id
@@ -39,34 +39,38 @@ def walk_operations(walker: Walker, where: OperationFilter) -> WalkResult:
         node_value,
         method_filter(where.method),
         path_filter(where.path),
-        (lambda node: tag in strings_of(node.value.get("tags"))) if tag else None,
+        (lambda node: tag in read_strings(node.value.get("tags"))) if tag else None,
         (lambda node: node.value.get("operationId") == operation_id) if operation_id else None,
         (lambda node: node.value.get("deprecated") is True) if where.deprecated else None,
     )
 
-    def summary(node: ObjectNode) -> JsonObject:
+    def summarise(node: ObjectNode) -> OperationRow:
         value = node.value
-        return {"method": node.scope.method.upper(), "path": node.scope.path} | drop_empty(
-            operation_id=text_of(value.get("operationId")),
-            summary=text_of(value.get("summary")),
-            tags=strings_of(value.get("tags")),
-            deprecated=value.get("deprecated") is True,
-            callback=node.scope.callback,
-            webhook=node.scope.webhook,
+        return OperationRow(
+            node.scope.method.upper(),
+            node.scope.path,
+            node.scope.callback,
+            node.scope.webhook,
+            read_text(value.get("operationId")),
+            read_text(value.get("summary")),
+            read_strings(value.get("tags")),
+            value.get("deprecated") is True,
         )
 
-    def detail(node: ObjectNode) -> JsonObject:
-        return (
-            {"method": node.scope.method.upper(), "path": node.scope.path}
-            | drop_empty(callback=node.scope.callback, webhook=node.scope.webhook)
-            | {"operation": walker.resolve(node.value)}
+    def detail(node: ObjectNode) -> OperationRow:
+        return OperationRow(
+            node.scope.method.upper(),
+            node.scope.path,
+            node.scope.callback,
+            node.scope.webhook,
+            operation=walker.resolve(node.value),
         )
 
-    rows: RowFormat[ObjectNode] = RowFormat(
-        summary,
+    rows: RowFormat[ObjectNode, OperationRow] = RowFormat(
+        summarise,
         detail,
         {
-            "tag": lambda node: dict.fromkeys(strings_of(node.value.get("tags"))),
+            "tag": lambda node: dict.fromkeys(read_strings(node.value.get("tags"))),
             "method": lambda node: (node.scope.method.upper(),),
         },
     )
@@ -79,27 +83,25 @@ def walk_operations(walker: Walker, where: OperationFilter) -> WalkResult:
     )
 
 
-def walk_paths(walker: Walker, pattern: str | None) -> WalkResult:
+def walk_paths(walker: Walker, pattern: str | None) -> WalkResult[PathRow]:
     """List path items, those of callbacks too."""
     nodes = [node for node in walker.index.paths if node.scope.path and not node.scope.webhook]
     matched = walker.select(nodes, node_value, path_filter(pattern))
 
-    def summary(node: ObjectNode) -> JsonObject:
+    def summarise(node: ObjectNode) -> PathRow:
         item = walker.follow(node.value)
-        return {
-            "path": node.scope.path,
-            "method_count": _count_methods(walker, item),
-        } | drop_empty(summary=text_of(item.get("summary")), callback=node.scope.callback)
-
-    def detail(node: ObjectNode) -> JsonObject:
-        return (
-            {"path": node.scope.path}
-            | drop_empty(callback=node.scope.callback)
-            | {"path_item": walker.resolve(node.value)}
+        return PathRow(
+            node.scope.path,
+            node.scope.callback,
+            read_text(item.get("summary")),
+            _count_methods(walker, item),
         )
 
+    def detail(node: ObjectNode) -> PathRow:
+        return PathRow(node.scope.path, node.scope.callback, path_item=walker.resolve(node.value))
+
     keys = {"segment": lambda node: (_first_segment(node.scope.path),)}
-    rows: RowFormat[ObjectNode] = RowFormat(summary, detail, keys)
+    rows: RowFormat[ObjectNode, PathRow] = RowFormat(summarise, detail, keys)
     return walker.answer(len(nodes), matched, rows)
 
 

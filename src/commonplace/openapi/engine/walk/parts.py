@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.nodes import ObjectNode
 from commonplace.openapi.engine.document.patterns import describe_type, match_glob, match_status
 from commonplace.openapi.engine.walk.query import WalkResult
+from commonplace.openapi.engine.walk.rows import (
+    HeaderRow,
+    ParameterRow,
+    ResponseRow,
+    SecuritySchemeRow,
+)
 from commonplace.openapi.engine.walk.walker import (
     RowFormat,
     Walker,
-    drop_empty,
     method_filter,
     node_value,
     path_filter,
-    text_of,
+    read_text,
 )
 
 
@@ -57,7 +62,7 @@ class SecurityFilter:
     type: str | None = None
 
 
-def walk_parameters(walker: Walker, where: ParameterFilter) -> WalkResult:
+def walk_parameters(walker: Walker, where: ParameterFilter) -> WalkResult[ParameterRow]:
     """List parameters; references are followed to filter by name or location."""
     nodes = walker.index.parameters
     name, location = where.name, where.location
@@ -82,28 +87,31 @@ def walk_parameters(walker: Walker, where: ParameterFilter) -> WalkResult:
         method_filter(where.method),
     )
 
-    def summary(node: ObjectNode) -> JsonObject:
+    def summarise(node: ObjectNode) -> ParameterRow:
         value = target(node)
         schema = value.get("schema")
         typed = walker.follow(schema) if type(schema) is dict else value
-        return {"name": own_name(node), "in": text_of(value.get("in")) or ""} | drop_empty(
-            path=node.scope.path,
-            method=node.scope.method.upper(),
+        return ParameterRow(
+            own_name(node),
+            node.scope.path,
+            node.scope.method.upper(),
+            location=read_text(value.get("in")),
             required=value.get("required") is True,
             type=describe_type(typed),
-            ref=text_of(node.value.get("$ref")),
+            ref=read_text(node.value.get("$ref")),
         )
 
-    def detail(node: ObjectNode) -> JsonObject:
+    def detail(node: ObjectNode) -> ParameterRow:
         resolves = walker.query.resolve_refs
-        return (
-            {"name": own_name(node)}
-            | drop_empty(path=node.scope.path, method=node.scope.method.upper())
-            | {"parameter": walker.resolve(node.value) if resolves else target(node)}
+        return ParameterRow(
+            own_name(node),
+            node.scope.path,
+            node.scope.method.upper(),
+            parameter=walker.resolve(node.value) if resolves else target(node),
         )
 
-    rows: RowFormat[ObjectNode] = RowFormat(
-        summary,
+    rows: RowFormat[ObjectNode, ParameterRow] = RowFormat(
+        summarise,
         detail,
         {
             "location": lambda node: (str(target(node).get("in") or "(ref)"),),
@@ -113,7 +121,7 @@ def walk_parameters(walker: Walker, where: ParameterFilter) -> WalkResult:
     return walker.answer(len(nodes), matched, rows)
 
 
-def walk_responses(walker: Walker, where: ResponseFilter) -> WalkResult:
+def walk_responses(walker: Walker, where: ResponseFilter) -> WalkResult[ResponseRow]:
     """List responses of operations and of components."""
     nodes, status = walker.index.responses, where.status
     matched = walker.select(
@@ -124,24 +132,21 @@ def walk_responses(walker: Walker, where: ResponseFilter) -> WalkResult:
         method_filter(where.method),
     )
 
-    def place(node: ObjectNode) -> JsonObject:
-        return {"status": node.scope.status} | drop_empty(
-            path=node.scope.path,
-            method=node.scope.method.upper(),
-            name=node.name if not node.scope.status else "",
-        )
+    def place(node: ObjectNode) -> ResponseRow:
+        scope = node.scope
+        name = "" if scope.status else node.name
+        return ResponseRow(scope.status, scope.path, scope.method.upper(), name)
 
-    def summary(node: ObjectNode) -> JsonObject:
-        value = walker.follow(node.value)
-        return place(node) | drop_empty(
-            description=text_of(value.get("description")), ref=text_of(node.value.get("$ref"))
-        )
+    def summarise(node: ObjectNode) -> ResponseRow:
+        description = read_text(walker.follow(node.value).get("description"))
+        ref = read_text(node.value.get("$ref"))
+        return replace(place(node), description=description, ref=ref)
 
-    def detail(node: ObjectNode) -> JsonObject:
-        return place(node) | {"response": walker.resolve(node.value)}
+    def detail(node: ObjectNode) -> ResponseRow:
+        return replace(place(node), response=walker.resolve(node.value))
 
-    rows: RowFormat[ObjectNode] = RowFormat(
-        summary,
+    rows: RowFormat[ObjectNode, ResponseRow] = RowFormat(
+        summarise,
         detail,
         {
             "status_code": lambda node: (node.scope.status or "(component)",),
@@ -151,7 +156,7 @@ def walk_responses(walker: Walker, where: ResponseFilter) -> WalkResult:
     return walker.answer(len(nodes), matched, rows)
 
 
-def walk_headers(walker: Walker, where: HeaderFilter) -> WalkResult:
+def walk_headers(walker: Walker, where: HeaderFilter) -> WalkResult[HeaderRow]:
     """List response headers and shared ones."""
     nodes = walker.index.headers
     name, status = where.name, where.status
@@ -165,25 +170,25 @@ def walk_headers(walker: Walker, where: HeaderFilter) -> WalkResult:
         (lambda node: node.scope.component) if where.component else None,
     )
 
-    def place(node: ObjectNode) -> JsonObject:
-        return {"name": node.name} | drop_empty(
-            path=node.scope.path, method=node.scope.method.upper(), status=node.scope.status
-        )
+    def place(node: ObjectNode) -> HeaderRow:
+        scope = node.scope
+        return HeaderRow(node.name, scope.path, scope.method.upper(), scope.status)
 
-    def summary(node: ObjectNode) -> JsonObject:
+    def summarise(node: ObjectNode) -> HeaderRow:
         value = walker.follow(node.value)
-        return place(node) | drop_empty(
-            description=text_of(value.get("description")),
+        return replace(
+            place(node),
+            description=read_text(value.get("description")),
             required=value.get("required") is True,
             deprecated=value.get("deprecated") is True,
-            ref=text_of(node.value.get("$ref")),
+            ref=read_text(node.value.get("$ref")),
         )
 
-    def detail(node: ObjectNode) -> JsonObject:
-        return place(node) | {"header": walker.resolve(node.value)}
+    def detail(node: ObjectNode) -> HeaderRow:
+        return replace(place(node), header=walker.resolve(node.value))
 
-    rows: RowFormat[ObjectNode] = RowFormat(
-        summary,
+    rows: RowFormat[ObjectNode, HeaderRow] = RowFormat(
+        summarise,
         detail,
         {
             "name": lambda node: (node.name,),
@@ -193,13 +198,13 @@ def walk_headers(walker: Walker, where: HeaderFilter) -> WalkResult:
     return walker.answer(len(nodes), matched, rows)
 
 
-def walk_security(walker: Walker, where: SecurityFilter) -> WalkResult:
+def walk_security(walker: Walker, where: SecurityFilter) -> WalkResult[SecuritySchemeRow]:
     """List security schemes."""
     nodes = walker.index.security_schemes
     name, type_ = where.name, where.type
 
     def field(node: ObjectNode, key: str) -> str:
-        return text_of(walker.follow(node.value).get(key)) or ""
+        return read_text(walker.follow(node.value).get(key))
 
     matched = walker.select(
         nodes,
@@ -208,13 +213,13 @@ def walk_security(walker: Walker, where: SecurityFilter) -> WalkResult:
         (lambda node: field(node, "type").lower() == type_.lower()) if type_ else None,
     )
 
-    def summary(node: ObjectNode) -> JsonObject:
-        extra = drop_empty(**{key: field(node, key) for key in ("in", "description")})
-        return {"name": node.name, "type": field(node, "type")} | extra
+    def summarise(node: ObjectNode) -> SecuritySchemeRow:
+        type_, location, text = (field(node, key) for key in ("type", "in", "description"))
+        return SecuritySchemeRow(node.name, type_, location, text)
 
-    def detail(node: ObjectNode) -> JsonObject:
-        return {"name": node.name, "security_scheme": walker.resolve(node.value)}
+    def detail(node: ObjectNode) -> SecuritySchemeRow:
+        return SecuritySchemeRow(node.name, security_scheme=walker.resolve(node.value))
 
     keys = {"type": lambda node: (field(node, "type") or "(untyped)",)}
-    rows: RowFormat[ObjectNode] = RowFormat(summary, detail, keys)
+    rows: RowFormat[ObjectNode, SecuritySchemeRow] = RowFormat(summarise, detail, keys)
     return walker.answer(len(nodes), matched, rows)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import orjson
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.paging import slice_page
+from commonplace.openapi.engine.walk.rows import WalkGroup
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import DEFAULT_LIMIT, MAX_LIMIT
 
@@ -18,6 +18,7 @@ DETAIL_LIMIT = 25
 ANSWER_LIMIT_BYTES = 1_000_000
 
 Item = TypeVar("Item")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,14 @@ class WalkQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class WalkResult:
-    """One page of rows, with the totals of the whole walk."""
+class WalkResult(Generic[Row]):
+    """One page of groups or rows, with the totals of the whole walk."""
 
     total: int
     matched: int
     listing: Literal["groups", "summaries", "details"]
-    rows: Sequence[JsonObject]
+    rows: Sequence[Row] = ()
+    groups: Sequence[WalkGroup] = ()
     next_offset: int | None = None  # set when the page was cut because it grew too large
     circular_refs: Sequence[str] = ()
     unresolved_refs: Sequence[str] = ()
@@ -57,15 +59,13 @@ class WalkResult:
     callback_operations: int = 0
 
 
-def fit_rows(
-    rows: Iterable[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES
-) -> tuple[list[JsonObject], bool]:
+def fit_rows(rows: Iterable[Row], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[Row], bool]:
     """Return as many rows as an answer holds, and whether some were cut.
 
     Raises ANSWER_TOO_LARGE if the first row alone is too large: paging would not help.
     """
     used = 0
-    kept: list[JsonObject] = []
+    kept: list[Row] = []
     for row in rows:
         used += encoded_size(row)
         if used > limit_bytes:
@@ -81,10 +81,10 @@ def fit_rows(
     return kept, False
 
 
-def encoded_size(value: Json) -> int:
-    """Return the length of a value as JSON, in bytes."""
+def encoded_size(row: object) -> int:
+    """Return the length of a row as JSON, in bytes."""
     try:
-        return len(orjson.dumps(value))
+        return len(orjson.dumps(row))
     except (TypeError, ValueError):
         raise CommonplaceError(
             ANSWER_TOO_LARGE, "The result nests too deeply to be shown.", hint="Ask without detail."

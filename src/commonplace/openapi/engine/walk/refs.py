@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.nodes import RefNode
 from commonplace.openapi.engine.document.patterns import extension_filter, match_glob
 from commonplace.openapi.engine.pointers import lookup_pointer
 from commonplace.openapi.engine.walk.query import WalkResult
+from commonplace.openapi.engine.walk.rows import RefRow
 from commonplace.openapi.engine.walk.walker import RowFormat, Walker, rank
 
 
@@ -21,7 +21,7 @@ class RefFilter:
     node_type: str | None = None
 
 
-def walk_refs(walker: Walker, where: RefFilter) -> WalkResult:
+def walk_refs(walker: Walker, where: RefFilter) -> WalkResult[RefRow]:
     """List targets of references; with details or groups, the references themselves."""
     nodes, query = walker.index.refs, walker.query
     kind = where.node_type.lower() if where.node_type else None
@@ -43,19 +43,15 @@ def walk_refs(walker: Walker, where: RefFilter) -> WalkResult:
     if not query.detail and not query.group_by:
         counts = rank(Counter(node.ref for node in matched))
         total = len({node.ref for node in nodes})
-        page = [{"ref": ref, "count": count} for ref, count in query.page(counts)]
+        page = [RefRow(ref, count) for ref, count in query.page(counts)]
         return WalkResult(total, len(counts), "summaries", page)
 
-    def detail(node: RefNode) -> JsonObject:
-        row = {
-            "ref": node.ref,
-            "source_path": node.place.json_path,
-            "node_type": node.node_type,
-        }
-        if query.resolve_refs:
-            row["value"] = walker.resolve({"$ref": node.ref})
-        return row
+    def detail(node: RefNode) -> RefRow:
+        value = walker.resolve({"$ref": node.ref}) if query.resolve_refs else None
+        return RefRow(
+            node.ref, source_path=node.place.json_path, node_type=node.node_type, value=value
+        )
 
     keys = {"node_type": lambda node: (node.node_type,)}
-    rows: RowFormat[RefNode] = RowFormat(lambda node: {"ref": node.ref}, detail, keys)
+    rows: RowFormat[RefNode, RefRow] = RowFormat(lambda node: RefRow(node.ref), detail, keys)
     return walker.answer(len(nodes), matched, rows)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import ROOT, NodePlace, SchemaNode
 from commonplace.openapi.engine.document.patterns import describe_type, match_glob
 from commonplace.openapi.engine.walk.query import WalkResult
+from commonplace.openapi.engine.walk.rows import SchemaRow
 from commonplace.openapi.engine.walk.walker import (
     RowFormat,
     Walker,
-    drop_empty,
-    strings_of,
-    text_of,
+    read_strings,
+    read_text,
 )
 
 
@@ -30,7 +29,7 @@ class SchemaFilter:
     named: bool = False  # the components themselves, without nested schemas
 
 
-def walk_schemas(walker: Walker, where: SchemaFilter) -> WalkResult:
+def walk_schemas(walker: Walker, where: SchemaFilter) -> WalkResult[SchemaRow]:
     """List schemas by name, type or place."""
     if where.component and where.inline:
         raise CommonplaceError(
@@ -49,35 +48,31 @@ def walk_schemas(walker: Walker, where: SchemaFilter) -> WalkResult:
         (lambda node: describe_type(node.schema).lower() == wanted) if wanted else None,
     )
 
-    def summary(node: SchemaNode) -> JsonObject:
+    def summarise(node: SchemaNode) -> SchemaRow:
         schema = walker.follow(node.schema)
         properties = schema.get("properties")
-        return (
-            {"name": node.name or node.place.json_path}
-            | drop_empty(type=describe_type(schema))
-            | {
-                "location": _location(node),
-                "property_count": len(properties) if type(properties) is dict else 0,
-            }
-            | drop_empty(
-                required=strings_of(schema.get("required")), ref=text_of(node.schema.get("$ref"))
-            )
+        place = node.place.json_path
+        return SchemaRow(
+            node.name or place,
+            place,
+            node.scope.component,
+            type=describe_type(schema),
+            property_count=len(properties) if type(properties) is dict else 0,
+            required=read_strings(schema.get("required")),
+            ref=read_text(node.schema.get("$ref")),
         )
 
-    def detail(node: SchemaNode) -> JsonObject:
-        return {
-            "name": node.name or node.place.json_path,
-            "json_path": node.place.json_path,
-            "is_component": node.scope.component,
-            "schema": walker.resolve(node.schema),
-        }
+    def detail(node: SchemaNode) -> SchemaRow:
+        place = node.place.json_path
+        schema = walker.resolve(node.schema)
+        return SchemaRow(node.name or place, place, node.scope.component, schema=schema)
 
-    rows: RowFormat[SchemaNode] = RowFormat(
-        summary,
+    rows: RowFormat[SchemaNode, SchemaRow] = RowFormat(
+        summarise,
         detail,
         {
             "type": lambda node: (describe_type(node.schema) or "(untyped)",),
-            "location": lambda node: (_location(node),),
+            "location": lambda node: ("component" if node.scope.component else "inline",),
         },
     )
     return walker.answer(len(nodes), matched, rows)
@@ -115,7 +110,3 @@ def _is_component(place: NodePlace) -> bool:
     ):
         return above.parent.parent == ROOT
     return above is not None and above.step == "definitions" and above.parent == ROOT
-
-
-def _location(node: SchemaNode) -> str:
-    return "component" if node.scope.component else "inline"

@@ -1,4 +1,4 @@
-"""What all walks share: filters, groups, summaries, details and the fields that rows have."""
+"""What all walks share: filters, groups, summaries and details."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.nodes import ObjectNode
 from commonplace.openapi.engine.document.patterns import extension_filter, match_path
@@ -16,10 +16,12 @@ from commonplace.openapi.engine.document.references.inliner import Inliner
 from commonplace.openapi.engine.walk.order import sort_nodes
 from commonplace.openapi.engine.walk.query import (
     ANSWER_LIMIT_BYTES,
+    Row,
     WalkQuery,
     WalkResult,
     fit_rows,
 )
+from commonplace.openapi.engine.walk.rows import WalkGroup
 from commonplace.openapi.model import ApiDocument
 
 MOST_NOTED_REFS = 100
@@ -28,11 +30,11 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class RowFormat(Generic[Item]):
+class RowFormat(Generic[Item, Row]):
     """How the nodes of one kind become rows: in summaries, in details and in groups."""
 
-    summary: Callable[[Item], JsonObject]
-    detail: Callable[[Item], JsonObject]
+    summary: Callable[[Item], Row]
+    detail: Callable[[Item], Row]
     group_keys: Mapping[str, Callable[[Item], Iterable[str]]]
 
 
@@ -73,14 +75,16 @@ class Walker:
             nodes = [node for node in nodes if extension(self.follow(value(node)))]
         return nodes
 
-    def answer(self, total: int, matched: Sequence[Item], rows: RowFormat[Item]) -> WalkResult:
+    def answer(
+        self, total: int, matched: Sequence[Item], rows: RowFormat[Item, Row]
+    ) -> WalkResult[Row]:
         """Return a page of groups, summaries or details, as the query asks."""
         query = self.query
         group_key = self._group_key(rows)
         if group_key is not None:
             counts = Counter(key for node in matched for key in group_key(node))
-            groups = [{"key": key, "count": count} for key, count in query.page(rank(counts))]
-            return WalkResult(total, len(matched), "groups", groups)
+            groups = [WalkGroup(key, count) for key, count in query.page(rank(counts))]
+            return WalkResult(total, len(matched), "groups", groups=groups)
         page = query.page(sort_nodes(self.index, matched))
         if not query.detail:
             summaries = [rows.summary(node) for node in page]
@@ -92,13 +96,13 @@ class Walker:
             len(matched),
             "details",
             details,
-            query.offset + len(details) if cut else None,
-            sorted(noted.circular)[:MOST_NOTED_REFS] if noted else (),
-            sorted(noted.unresolved)[:MOST_NOTED_REFS] if noted else (),
-            sorted(noted.left)[:MOST_NOTED_REFS] if noted else (),
+            next_offset=query.offset + len(details) if cut else None,
+            circular_refs=sorted(noted.circular)[:MOST_NOTED_REFS] if noted else (),
+            unresolved_refs=sorted(noted.unresolved)[:MOST_NOTED_REFS] if noted else (),
+            refs_left=sorted(noted.left)[:MOST_NOTED_REFS] if noted else (),
         )
 
-    def _group_key(self, rows: RowFormat[Item]) -> Callable[[Item], Iterable[str]] | None:
+    def _group_key(self, rows: RowFormat[Item, Row]) -> Callable[[Item], Iterable[str]] | None:
         if not self.query.group_by:
             return None
         key = rows.group_keys.get(self.query.group_by)
@@ -143,16 +147,11 @@ def path_filter(pattern: str | None) -> Callable[[ObjectNode], bool] | None:
     return lambda node: bool(node.scope.path) and match_path(pattern, node.scope.path)
 
 
-def text_of(value: Json) -> str | None:
-    """Return a string that is not empty; None for everything else."""
-    return value if isinstance(value, str) and value else None
+def read_text(value: Json) -> str:
+    """Return a string; everything else counts as an empty one."""
+    return value if isinstance(value, str) else ""
 
 
-def strings_of(value: Json) -> list[str]:
+def read_strings(value: Json) -> tuple[str, ...]:
     """Return the strings of a list."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def drop_empty(**fields: Json) -> JsonObject:
-    """Return the fields without the empty and false ones."""
-    return {name: value for name, value in fields.items() if value}
+    return tuple(item for item in value if isinstance(item, str)) if type(value) is list else ()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NotRequired, TypeVar
+from dataclasses import dataclass
+from typing import Generic, NotRequired, TypeVar
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.openapi.engine.walk.query import WalkQuery, WalkResult
+from commonplace.openapi.engine.walk.query import Row, WalkQuery, WalkResult
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 
@@ -103,16 +104,32 @@ def walk_tool(
     )
 
 
-def show_walk(result: WalkResult, *, details: str, summaries: str = "summaries") -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class WireRows(Generic[Row]):
+    """The wire form of a walk's rows; `name` and `details_name` are their fields in the answer."""
+
+    summary: Callable[[Row], JsonObject]
+    detail: Callable[[Row], JsonObject]
+    details_name: str
+    name: str = "summaries"
+
+
+def show_walk(result: WalkResult[Row], rows: WireRows[Row]) -> JsonObject:
     """Return the wire form of a walk; empty lists are left out."""
-    names = {"groups": "groups", "summaries": summaries, "details": details}
+    if result.listing == "groups":
+        name = "groups"
+        shown = [{"key": group.key, "count": group.count} for group in result.groups]
+    elif result.listing == "details":
+        name, shown = rows.details_name, [rows.detail(row) for row in result.rows]
+    else:
+        name, shown = rows.name, [rows.summary(row) for row in result.rows]
     output: JsonObject = {
         "total": result.total,
         "matched": result.matched,
-        "returned": len(result.rows),
+        "returned": len(shown),
     }
-    if result.rows:
-        output[names[result.listing]] = result.rows
+    if shown:
+        output[name] = shown
     if result.next_offset is not None:
         output |= {"truncated": True, "next_offset": result.next_offset}
     optional = {
@@ -122,4 +139,9 @@ def show_walk(result: WalkResult, *, details: str, summaries: str = "summaries")
         "webhook_operations": result.webhook_operations,
         "callback_operations": result.callback_operations,
     }
-    return output | {name: value for name, value in optional.items() if value}
+    return output | drop_empty(optional)
+
+
+def drop_empty(fields: JsonObject) -> JsonObject:
+    """Return the fields without the empty and false ones."""
+    return {name: value for name, value in fields.items() if value}

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tool
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.walk.operations import OperationFilter
+from commonplace.openapi.engine.walk.rows import OperationRow, PathRow
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
 from commonplace.openapi.tools.walk.definition import (
@@ -18,6 +19,8 @@ from commonplace.openapi.tools.walk.definition import (
     PATH,
     WalkInput,
     WalkOutput,
+    WireRows,
+    drop_empty,
     lower_text,
     show_walk,
     walk_tool,
@@ -63,6 +66,27 @@ class OperationsOutput(WalkOutput):
     operations: NotRequired[list[OperationDetail]]
 
 
+def _summarise_operation(row: OperationRow) -> JsonObject:
+    return {"method": row.method, "path": row.path} | drop_empty(
+        {
+            "operation_id": row.operation_id,
+            "summary": row.summary,
+            "tags": list(row.tags),
+            "deprecated": row.deprecated,
+            "callback": row.callback,
+            "webhook": row.webhook,
+        }
+    )
+
+
+def _show_operation(row: OperationRow) -> JsonObject:
+    place = drop_empty({"callback": row.callback, "webhook": row.webhook})
+    return {"method": row.method, "path": row.path, **place, "operation": row.operation}
+
+
+OPERATION_ROWS = WireRows(_summarise_operation, _show_operation, "operations")
+
+
 def walk_operations_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_operations`."""
 
@@ -71,7 +95,7 @@ def walk_operations_tool(service: OpenApiService) -> Tool:
             args.method, args.path, args.tag, args.operation_id, args.deprecated
         )
         result = await service.walk_operations(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="operations")
+        return show_walk(result, OPERATION_ROWS)
 
     return walk_tool(
         "operations",
@@ -110,12 +134,28 @@ class PathsOutput(WalkOutput):
     paths: NotRequired[list[PathDetail]]
 
 
+def _summarise_path(row: PathRow) -> JsonObject:
+    optional = drop_empty({"summary": row.summary, "callback": row.callback})
+    return {"path": row.path, "method_count": row.method_count, **optional}
+
+
+def _show_path(row: PathRow) -> JsonObject:
+    return {
+        "path": row.path,
+        **drop_empty({"callback": row.callback}),
+        "path_item": row.path_item,
+    }
+
+
+PATH_ROWS = WireRows(_summarise_path, _show_path, "paths")
+
+
 def walk_paths_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_paths`."""
 
     async def walk(ctx: Context, args: WalkPathsInput) -> JsonObject:
         result = await service.walk_paths(ctx.auth, args.spec.spec, args.query(), args.path)
-        return show_walk(result, details="paths")
+        return show_walk(result, PATH_ROWS)
 
     return walk_tool(
         "paths",

@@ -15,6 +15,12 @@ from commonplace.openapi.engine.walk.parts import (
     ResponseFilter,
     SecurityFilter,
 )
+from commonplace.openapi.engine.walk.rows import (
+    HeaderRow,
+    ParameterRow,
+    ResponseRow,
+    SecuritySchemeRow,
+)
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
 from commonplace.openapi.tools.walk.definition import (
@@ -24,6 +30,8 @@ from commonplace.openapi.tools.walk.definition import (
     STATUS,
     WalkInput,
     WalkOutput,
+    WireRows,
+    drop_empty,
     lower_text,
     show_walk,
     walk_tool,
@@ -75,13 +83,33 @@ class ParametersOutput(WalkOutput):
     parameters: NotRequired[list[ParameterDetail]]
 
 
+def _summarise_parameter(row: ParameterRow) -> JsonObject:
+    return {"name": row.name, "in": row.location} | drop_empty(
+        {
+            "path": row.path,
+            "method": row.method,
+            "required": row.required,
+            "type": row.type,
+            "ref": row.ref,
+        }
+    )
+
+
+def _show_parameter(row: ParameterRow) -> JsonObject:
+    place = drop_empty({"path": row.path, "method": row.method})
+    return {"name": row.name, **place, "parameter": row.parameter}
+
+
+PARAMETER_ROWS = WireRows(_summarise_parameter, _show_parameter, "parameters")
+
+
 def walk_parameters_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_parameters`."""
 
     async def walk(ctx: Context, args: WalkParametersInput) -> JsonObject:
         where = ParameterFilter(args.name, args.in_, args.path, args.method)
         result = await service.walk_parameters(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="parameters")
+        return show_walk(result, PARAMETER_ROWS)
 
     return walk_tool(
         "parameters",
@@ -124,13 +152,30 @@ class ResponsesOutput(WalkOutput):
     responses: NotRequired[list[ResponseDetail]]
 
 
+def _show_response_place(row: ResponseRow) -> JsonObject:
+    place = drop_empty({"path": row.path, "method": row.method, "name": row.name})
+    return {"status": row.status, **place}
+
+
+def _summarise_response(row: ResponseRow) -> JsonObject:
+    optional = drop_empty({"description": row.description, "ref": row.ref})
+    return {**_show_response_place(row), **optional}
+
+
+def _show_response(row: ResponseRow) -> JsonObject:
+    return {**_show_response_place(row), "response": row.response}
+
+
+RESPONSE_ROWS = WireRows(_summarise_response, _show_response, "responses")
+
+
 def walk_responses_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_responses`."""
 
     async def walk(ctx: Context, args: WalkResponsesInput) -> JsonObject:
         where = ResponseFilter(args.status, args.path, args.method)
         result = await service.walk_responses(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="responses")
+        return show_walk(result, RESPONSE_ROWS)
 
     return walk_tool(
         "responses",
@@ -179,13 +224,35 @@ class HeadersOutput(WalkOutput):
     headers: NotRequired[list[HeaderDetail]]
 
 
+def _show_header_place(row: HeaderRow) -> JsonObject:
+    place = drop_empty({"path": row.path, "method": row.method, "status": row.status})
+    return {"name": row.name, **place}
+
+
+def _summarise_header(row: HeaderRow) -> JsonObject:
+    optional = {
+        "description": row.description,
+        "required": row.required,
+        "deprecated": row.deprecated,
+        "ref": row.ref,
+    }
+    return {**_show_header_place(row), **drop_empty(optional)}
+
+
+def _show_header(row: HeaderRow) -> JsonObject:
+    return {**_show_header_place(row), "header": row.header}
+
+
+HEADER_ROWS = WireRows(_summarise_header, _show_header, "headers")
+
+
 def walk_headers_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_headers`."""
 
     async def walk(ctx: Context, args: WalkHeadersInput) -> JsonObject:
         where = HeaderFilter(args.name, args.path, args.method, args.status, args.component)
         result = await service.walk_headers(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="headers")
+        return show_walk(result, HEADER_ROWS)
 
     return walk_tool(
         "headers",
@@ -224,13 +291,25 @@ class SecurityOutput(WalkOutput):
     schemes: NotRequired[list[SecurityDetail]]
 
 
+def _summarise_scheme(row: SecuritySchemeRow) -> JsonObject:
+    optional = drop_empty({"in": row.location, "description": row.description})
+    return {"name": row.name, "type": row.type, **optional}
+
+
+def _show_scheme(row: SecuritySchemeRow) -> JsonObject:
+    return {"name": row.name, "security_scheme": row.security_scheme}
+
+
+SCHEME_ROWS = WireRows(_summarise_scheme, _show_scheme, "schemes")
+
+
 def walk_security_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_security`."""
 
     async def walk(ctx: Context, args: WalkSecurityInput) -> JsonObject:
         where = SecurityFilter(args.name, args.type)
         result = await service.walk_security(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="schemes")
+        return show_walk(result, SCHEME_ROWS)
 
     return walk_tool(
         "security",

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tool
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.walk.refs import RefFilter
+from commonplace.openapi.engine.walk.rows import RefRow, SchemaRow
 from commonplace.openapi.engine.walk.schemas import SchemaFilter
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
@@ -17,6 +18,8 @@ from commonplace.openapi.tools.walk.definition import (
     GROUPED,
     WalkInput,
     WalkOutput,
+    WireRows,
+    drop_empty,
     lower_text,
     show_walk,
     walk_tool,
@@ -65,13 +68,35 @@ class SchemasOutput(WalkOutput):
     schemas: NotRequired[list[SchemaDetail]]
 
 
+def _summarise_schema(row: SchemaRow) -> JsonObject:
+    return {
+        "name": row.name,
+        **drop_empty({"type": row.type}),
+        "location": "component" if row.component else "inline",
+        "property_count": row.property_count,
+        **drop_empty({"required": list(row.required), "ref": row.ref}),
+    }
+
+
+def _show_schema(row: SchemaRow) -> JsonObject:
+    return {
+        "name": row.name,
+        "json_path": row.json_path,
+        "is_component": row.component,
+        "schema": row.schema,
+    }
+
+
+SCHEMA_ROWS = WireRows(_summarise_schema, _show_schema, "schemas")
+
+
 def walk_schemas_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_schemas`."""
 
     async def walk(ctx: Context, args: WalkSchemasInput) -> JsonObject:
         where = SchemaFilter(args.name, args.type, args.component, args.inline, args.named)
         result = await service.walk_schemas(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="schemas")
+        return show_walk(result, SCHEMA_ROWS)
 
     return walk_tool(
         "schemas",
@@ -116,13 +141,26 @@ class RefsOutput(WalkOutput):
     details: NotRequired[list[RefDetail]]
 
 
+def _summarise_ref(row: RefRow) -> JsonObject:
+    return {"ref": row.ref, "count": row.count}
+
+
+def _show_ref(row: RefRow) -> JsonObject:
+    return {"ref": row.ref, "source_path": row.source_path, "node_type": row.node_type}
+
+
+def _show_resolved_ref(row: RefRow) -> JsonObject:
+    return {**_show_ref(row), "value": row.value}
+
+
 def walk_refs_tool(service: OpenApiService) -> Tool:
     """Build `oas_walk_refs`."""
 
     async def walk(ctx: Context, args: WalkRefsInput) -> JsonObject:
         where = RefFilter(args.target, args.node_type)
         result = await service.walk_refs(ctx.auth, args.spec.spec, args.query(), where)
-        return show_walk(result, details="details", summaries="refs")
+        show_detail = _show_resolved_ref if args.resolve_refs else _show_ref
+        return show_walk(result, WireRows(_summarise_ref, show_detail, "details", "refs"))
 
     return walk_tool(
         "refs",
