@@ -17,7 +17,8 @@ from conformance.program import FIXTURES, Served, serve_http
 from transport_clients import HANDSHAKE, META, TOOLS, wait_for
 
 from commonplace.kernel.auth import Scope
-from commonplace.storage.credentials.keys import KeyRecord, KeyStore
+from commonplace.storage.credentials.key_records import KeyRecord
+from commonplace.storage.credentials.keys import KeyStore
 
 EXTRA = {**FIXTURES, "COMMONPLACE_EXTRA_TOOLSETS": "conformance.tools:toolset,sample_tools:toolset"}
 STREAM_SECONDS = 30.0  # far above the two seconds between checks, far below the life of a stream

@@ -25,6 +25,7 @@ from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Product, tool_message_bytes
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.lazy import deferred
 from commonplace.kernel.settings import Settings
 from commonplace.telemetry.logs import configure_logging
 from commonplace.telemetry.observer import EdgeObserver
@@ -51,6 +52,7 @@ class App:
         need it.
         """
         services = self.services
+        services.keys.start()
         if on_postgres(self.settings):
             _ = services.files
         elif self.settings.mcp.files.index.workers > 0:
@@ -205,8 +207,7 @@ def _authenticator(services: Services) -> Authenticator:
         except CommonplaceError as failed:
             log.error("a refused request could not be recorded: %s", failed.message)
 
-    authenticator = Authenticator(
-        settings.auth, services.keys, settings.limits.failed_logins_per_minute
-    )
+    keys = deferred(lambda: services.keys)
+    authenticator = Authenticator(settings.auth, keys, settings.limits.failed_logins_per_minute)
     authenticator.on_refusal = record_refusal
     return authenticator

@@ -69,7 +69,10 @@ class Mover(Protocol):
 
 def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     """Yield the movers of all parts, in the order in which they are moved."""
-    yield from ()
+    from commonplace.bootstrap.move_keys import KeyMover
+    from commonplace.storage.credentials.postgres_keys import PostgresKeys
+
+    yield KeyMover(PostgresKeys(database))
 
 
 def require_moved_in(data: Path, chosen: Sequence[Mover]) -> None:

@@ -15,7 +15,6 @@ from commonplace.kernel.json_types import Json
 from commonplace.kernel.lazy import lazy
 from commonplace.kernel.settings import Settings
 from commonplace.kernel.switch import Switch
-from commonplace.storage.credentials.keys import KeyStore
 from commonplace.storage.locks.data_folder import is_data_folder_in_use
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch
     from commonplace.server.service import ServerService
+    from commonplace.storage.credentials.key_records import KeyRegistry
     from commonplace.storage.credentials.server_secret import ServerSecret
     from commonplace.storage.network_loop import NetworkLoop
     from commonplace.storage.postgres.database import PostgresDatabase
@@ -67,7 +67,6 @@ class Services:
         self.gauges: dict[str, Gauge] = {}  # sizes of caches, by name, of what is built
         self.metrics = Metrics()
         self.mutation = Switch(settings.mcp.instructions.mutation_enabled or local_user_writes)
-        self.keys = KeyStore(settings.data / "keys.json")
         self.upkeep = Upkeep(settings)
         self._started = time.monotonic()
         self._closing = contextlib.ExitStack()
@@ -142,6 +141,17 @@ class Services:
 
         with self._data_folder():
             return self._close_later(open_postgres(self.settings))
+
+    @lazy
+    def keys(self) -> KeyRegistry:
+        """The keys of callers: in the database of a team, else in a file of the data folder."""
+        if on_postgres(self.settings):
+            from commonplace.bootstrap.team import open_team_keys
+
+            return self._close_later(open_team_keys(self))
+        from commonplace.storage.credentials.keys import KeyStore
+
+        return self._close_later(KeyStore(self.settings.data / "keys.json"))
 
     @lazy
     def server_secret(self) -> ServerSecret:

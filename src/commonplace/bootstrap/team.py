@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from commonplace.files.service import FilesService
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
     from commonplace.memory.service import MemoryService
+    from commonplace.storage.credentials.postgres_keys import PostgresKeys
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.postgres.migrations import SchemaComponent
 
@@ -130,6 +131,13 @@ def open_team_memory(services: Services) -> MemoryService:
         embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
         model_missing=semantic.absent or None,
     )
+
+
+def open_team_keys(services: Services) -> PostgresKeys:
+    """Open the keys that all servers of a team share."""
+    from commonplace.storage.credentials.postgres_keys import PostgresKeys
+
+    return PostgresKeys(services.postgres, grace_seconds=services.settings.auth.keys_grace_seconds)
 
 
 async def team_gauges(services: Services) -> dict[str, float]:

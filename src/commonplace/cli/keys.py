@@ -9,11 +9,14 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import Scope
+from commonplace.kernel.clock import utc_now
 from commonplace.kernel.json_types import JsonObject
-from commonplace.storage.credentials.keys import KeyRecord, KeyStore
+from commonplace.storage.credentials.key_records import KeyRecord, KeyRegistry, parse_expiry
 
 app = typer.Typer(help="Keys of callers: stored as hashes, shown once.", no_args_is_help=True)
 
+COLUMNS = ("id", "tenant", "label", "scope", "created_at", "state")
+OPTIONAL_COLUMNS = ("expires_at", "last_used_at", "description")  # shown where a key has one
 KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")]
 
 
@@ -26,17 +29,28 @@ def add(
     scope: Annotated[
         Scope, typer.Option(help="read; write includes read; admin includes both.")
     ] = Scope.WRITE,
+    expires: Annotated[
+        str | None,
+        typer.Option(help="End of its life: 90d, 12h, 4w or a date; without it, it has none."),
+    ] = None,
+    description: Annotated[str, typer.Option(help="What the key is for, for `keys list`.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
     """Create a key and print it once.
 
-    Example:
+    Examples:
       commonplace keys add --tenant team-a --label alice --scope write
+      commonplace keys add --tenant team-a --label nightly --scope read --expires 90d
     """
-    given = {"tenant": tenant, "label": label, "scope": scope.value}
+    given: JsonObject = {"tenant": tenant, "label": label, "scope": scope.value}
+    until = parse_expiry(expires, utc_now()) if expires is not None else None
+    if until is not None:
+        given["expires_at"] = until
 
     def make() -> tuple[KeyRecord, str]:
-        record, token = _store().add(tenant, label, scope)
+        record, token = _registry().add(
+            tenant, label, scope, description=description, expires_at=until
+        )
         given["id"] = record.id
         return record, token
 
@@ -45,7 +59,9 @@ def add(
 
 @app.command("list")
 def list_keys(
-    all_keys: Annotated[bool, typer.Option("--all", help="Include revoked keys.")] = False,
+    all_keys: Annotated[
+        bool, typer.Option("--all", help="Include revoked and expired keys.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the keys, without their secrets.
@@ -53,24 +69,28 @@ def list_keys(
     Example:
       commonplace keys list --all
     """
-    rows = [_public(record) for record in _store().all() if all_keys or record.active]
+    rows = [_public(record) for record in _registry().all()]
+    rows = [row for row in rows if all_keys or row["state"] == "active"]
     if as_json:
         print_json({"keys": rows})
     elif rows:
-        columns = ("id", "tenant", "label", "scope", "created_at", "state")
-        out.print(table(columns, [[row[column] for column in columns] for row in rows]))
+        shown = (name for name in OPTIONAL_COLUMNS if any(row[name] for row in rows))
+        columns = (*COLUMNS, *shown)
+        out.print(table(columns, [[row[column] or "" for column in columns] for row in rows]))
     else:
         say("There are no keys. Create one: commonplace keys add --tenant NAME --label WHO")
 
 
 @app.command()
 def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
-    """Revoke a key. Running servers refuse it from the next call on; data is kept.
+    """Revoke a key. Running servers refuse it within a second; data is kept.
 
     Example:
       commonplace keys revoke v5phswss
     """
-    record = session().record_change("keys_revoke", {"id": key_id}, lambda: _store().revoke(key_id))
+    record = session().record_change(
+        "keys_revoke", {"id": key_id}, lambda: _registry().revoke(key_id)
+    )
     if as_json:
         print_json(_public(record))
     else:
@@ -85,13 +105,13 @@ def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
       commonplace keys rotate v5phswss
     """
     _show_token(
-        *session().record_change("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)),
+        *session().record_change("keys_rotate", {"id": key_id}, lambda: _registry().rotate(key_id)),
         as_json,
     )
 
 
-def _store() -> KeyStore:
-    return KeyStore(session().config().settings.data / "keys.json")
+def _registry() -> KeyRegistry:
+    return session().app().services.keys
 
 
 def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
@@ -117,5 +137,8 @@ def _public(record: KeyRecord) -> JsonObject:
         "created_at": record.created_at,
         "rotated_at": record.rotated_at,
         "revoked_at": record.revoked_at,
-        "state": "active" if record.active else "revoked",
+        "expires_at": record.expires_at,
+        "last_used_at": record.last_used_at,
+        "description": record.description,
+        "state": record.state(utc_now()),
     }

@@ -9,8 +9,9 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
+from commonplace.kernel.clock import utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.credentials.keys import TENANT_NOT_FOUND, validate_tenant_name
+from commonplace.storage.credentials.key_records import TENANT_NOT_FOUND, validate_tenant_name
 from commonplace.storage.locks.data_folder import claim_data_folder
 
 app = typer.Typer(help="Tenants: the owners of files and memory.", no_args_is_help=True)
@@ -20,11 +21,12 @@ app = typer.Typer(help="Tenants: the owners of files and memory.", no_args_is_he
 def list_tenants(as_json: JsonFlag = False) -> None:
     """Show every tenant with its active keys and the identity of its data."""
     keys = session().app().services.keys.all()
+    now = utc_now()
     names = sorted({LOCAL_TENANT, *(key.tenant for key in keys)})
     rows = [
         {
             "tenant": name,
-            "keys": sum(key.active and key.tenant == name for key in keys),
+            "keys": sum(key.tenant == name and key.state(now) == "active" for key in keys),
             "apikey_hash": tenant_hash(name),
         }
         for name in names

@@ -39,7 +39,7 @@ def toolset(
 
     def codes() -> Sequence[Code]:
         from commonplace.storage.backup.errors import CODES as ARCHIVE_CODES
-        from commonplace.storage.credentials.keys import CODES as KEY_CODES
+        from commonplace.storage.credentials.key_records import CODES as KEY_CODES
         from commonplace.storage.locks.data_folder import CODES as OCCUPANCY_CODES
         from commonplace.telemetry.errors import CODES as AUDIT_CODES
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from commonplace.cli.doctor.check import DoctorCheck
+from commonplace.cli.session import session
+from commonplace.kernel.clock import utc_now
 from commonplace.kernel.settings import Settings
 
 
 def check_keys(settings: Settings) -> Iterator[DoctorCheck]:
-    from commonplace.storage.credentials.keys import KeyStore
-
+    now = utc_now()
     path = settings.data / "keys.json"
-    active = [key for key in KeyStore(path).all() if key.active]
+    keys = session().app().services.keys.all()
+    active = [key for key in keys if key.state(now) == "active"]
     if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield DoctorCheck("keys", "warn", f"{path} can be read by others", f"chmod 600 {path}")
     if settings.auth.mode == "keys" and not active:

@@ -51,6 +51,13 @@ class AuthSettings(Section):
         "`none`: loopback only; `keys`: keys of `commonplace keys`; `passthrough`: any bearer is "
         "its own tenant.",
     )
+    keys_grace_seconds: float = setting(
+        60.0,
+        "PostgreSQL only: how long keys that were last known stay valid while the database cannot "
+        "be reached; then every key is refused.",
+        minimum=1,
+        maximum=86_400,
+    )
     resource_url: str = setting(
         "", "Public address of /mcp, for the metadata of OAuth and for the cookies of the console."
     )

@@ -1,112 +1,108 @@
-"""API keys of this server: one JSON file with hashes, shared by any number of processes."""
+"""API keys of one installation in a JSON file with hashes, shared by any number of processes."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import hmac
 import json
-import re
-import secrets
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from commonplace.kernel.auth import Scope, Tenant
 from commonplace.kernel.clock import Clock, iso, utc_now
-from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Code, CommonplaceError, Kind
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
+from commonplace.storage.credentials.key_records import (
+    KEY_FORM,
+    NO_HASH,
+    KeyRecord,
+    hash_token,
+    make_key,
+    new_token,
+    unknown_key,
+    validate_tenant_name,
+)
+from commonplace.storage.credentials.last_use import LastUses
 from commonplace.storage.disk.atomic_write import write_atomically
 from commonplace.storage.disk.private_files import FOLDER_MODE
 from commonplace.storage.locks.file_lock import exclusive_lock
 
-KEY_FORM = re.compile(r"cp_([0-9a-z]{8})_[A-Za-z0-9_-]{43}")
-TENANT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-RESERVED_PREFIX = "bearer-"  # of tenants in mode passthrough
-MAX_LABEL = 128
-_ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-
-TENANT_NOT_FOUND = Code(
-    "TENANT_NOT_FOUND", Kind.NOT_FOUND, "Nothing belongs to a tenant of this name."
-)
-KEY_NOT_FOUND = Code(
-    "KEY_NOT_FOUND", Kind.NOT_FOUND, "No key has this id; `commonplace keys list` shows them."
-)
-CODES: tuple[Code, ...] = (KEY_NOT_FOUND, TENANT_NOT_FOUND)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
-    """A key without its secret."""
-
-    id: str
-    tenant: Tenant
-    label: str
-    scope: Scope
-    hash: str
-    created_at: str
-    rotated_at: str | None = None
-    revoked_at: str | None = None
-
-    @property
-    def active(self) -> bool:
-        """Whether the key is valid."""
-        return self.revoked_at is None
+# Left out where they have no value, so that an earlier version can read the file.
+OPTIONAL = ("expires_at", "description", "last_used_at")
 
 
 class KeyStore:
-    """The keys in a file. A change by another process takes effect with the next call."""
+    """A `KeyRegistry` in a file. A change by another process takes effect with the next call.
+
+    Last uses are in a file of their own, which may be lost.
+    """
 
     def __init__(self, path: Path, clock: Clock = utc_now) -> None:
         self.path = path
         self._clock = clock
         self._stamp: tuple[int, int, int] | None = None
         self._keys: dict[str, KeyRecord] = {}
+        self._uses: LastUses | None = None
 
     def find(self, token: str) -> KeyRecord | None:
-        """Return the active key of a token. Hashes are compared in constant time."""
         form = KEY_FORM.fullmatch(token)
         self._refresh()
         record = self._keys.get(form[1]) if form else None
-        expected = record.hash if record is not None else hashlib.sha256(b"no such key").hexdigest()
+        expected = record.hash if record is not None else NO_HASH
         matches = hmac.compare_digest(hash_token(token), expected)
-        return record if matches and record is not None and record.active else None
+        if not matches or record is None or record.state(self._clock()) != "active":
+            return None
+        if self._uses is not None:
+            self._uses.note(record.id)
+        return record
 
     def all(self) -> list[KeyRecord]:
-        """Return all keys, oldest first, revoked ones included."""
         self._refresh()
-        return sorted(self._keys.values(), key=lambda record: (record.created_at, record.id))
+        uses = self._read_uses()
+        return sorted(
+            (
+                replace(record, last_used_at=uses[record.id]) if record.id in uses else record
+                for record in self._keys.values()
+            ),
+            key=lambda record: (record.created_at, record.id),
+        )
 
     def tenants(self) -> frozenset[Tenant]:
-        """Return every tenant that has or had a key: the data of a revoked key stays."""
         self._refresh()
         return frozenset(record.tenant for record in self._keys.values())
 
-    def add(self, tenant: str, label: str, scope: Scope) -> tuple[KeyRecord, str]:
-        """Create a key. Return it with its token, which is stored nowhere."""
-        owner, label = validate_tenant_name(tenant), _validate_label(label)
+    def add(
+        self,
+        tenant: str,
+        label: str,
+        scope: Scope,
+        *,
+        description: str = "",
+        expires_at: str | None = None,
+    ) -> tuple[KeyRecord, str]:
         with self._changing() as keys:
-            key_id = next(made for made in iter(_new_id, "") if made not in keys)
-            token = _new_token(key_id)
-            record = KeyRecord(key_id, owner, label, scope, hash_token(token), iso(self._clock()))
-            keys[key_id] = record
-        return record, token
+            while True:
+                record, token = make_key(
+                    tenant, label, scope, self._clock(), description, expires_at
+                )
+                if record.id not in keys:
+                    keys[record.id] = record
+                    return record, token
 
     def rotate(self, key_id: str) -> tuple[KeyRecord, str]:
-        """Give a key a new token; the old one stops working at once."""
-        token = _new_token(key_id)
+        token = new_token(key_id)
         return self._change(
             key_id, lambda key: replace(key, hash=hash_token(token), rotated_at=iso(self._clock()))
         ), token
 
     def revoke(self, key_id: str) -> KeyRecord:
-        """Make a key invalid."""
         return self._change(
             key_id,
             lambda key: key if key.revoked_at else replace(key, revoked_at=iso(self._clock())),
         )
 
     def move_tenant(self, old: str, new: str) -> int:
-        """Move all keys of a tenant to another name. Return how many."""
         target = validate_tenant_name(new)
         with self._changing() as keys:
             moved = [key for key in keys.values() if key.tenant == old]
@@ -114,14 +110,32 @@ class KeyStore:
                 keys[key.id] = replace(key, tenant=target)
         return len(moved)
 
+    def delete_tenant(self, tenant: str) -> int:
+        with self._changing() as keys:
+            deleted = [key.id for key in keys.values() if key.tenant == tenant]
+            for key_id in deleted:
+                del keys[key_id]
+        return len(deleted)
+
+    def restore(self, records: Iterable[KeyRecord]) -> int:
+        with self._changing() as keys:
+            added = {record.id: record for record in records if record.id not in keys}
+            keys |= added
+        return len(added)
+
+    def start(self) -> None:
+        if self._uses is None:
+            self._uses = LastUses(self._write_uses, clock=self._clock)
+
+    def close(self) -> None:
+        if self._uses is not None:
+            self._uses.close()
+            self._uses = None
+
     def _change(self, key_id: str, changed: Callable[[KeyRecord], KeyRecord]) -> KeyRecord:
         with self._changing() as keys:
             if key_id not in keys:
-                raise CommonplaceError(
-                    KEY_NOT_FOUND,
-                    f"There is no key {key_id[:40]!r}.",
-                    hint="List the ids with: commonplace keys list",
-                )
+                raise unknown_key(key_id)
             keys[key_id] = changed(keys[key_id])
             return keys[key_id]
 
@@ -143,45 +157,35 @@ class KeyStore:
         with exclusive_lock(self.path.with_suffix(".lock")):
             keys = _parse(self.path) if self.path.exists() else {}
             yield keys
-            document = {"version": 1, "keys": [asdict(key) for key in keys.values()]}
+            document = {"version": 1, "keys": [_as_json(key) for key in keys.values()]}
             write_atomically(self.path, json.dumps(document, indent=1).encode() + b"\n")
         self._stamp = None
 
+    @property
+    def _uses_path(self) -> Path:
+        return self.path.with_suffix(".used.json")
 
-def hash_token(token: str) -> str:
-    """Hash a token. It has 256 random bits, so a plain hash is enough."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    def _read_uses(self) -> dict[str, str]:
+        try:
+            uses = json.loads(self._uses_path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return uses if isinstance(uses, dict) else {}
 
-
-def validate_tenant_name(name: str) -> Tenant:
-    """Return a name as a tenant. Raises INVALID_ARGUMENT."""
-    if not TENANT_FORM.fullmatch(name) or name.startswith(RESERVED_PREFIX):
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            f"{name[:80]!r} is not a valid tenant name.",
-            hint=f"Use 1 to 64 letters, digits, dots, dashes or underscores, not beginning with "
-            f"{RESERVED_PREFIX!r}.",
-            details={"field": "tenant"},
-        )
-    return Tenant(name)
-
-
-def _validate_label(label: str) -> str:
-    if not 1 <= len(label) <= MAX_LABEL or not label.isprintable():
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            f"A label must have 1 to {MAX_LABEL} printable characters.",
-            details={"field": "label"},
-        )
-    return label
+    def _write_uses(self, uses: Mapping[str, str]) -> None:
+        with exclusive_lock(self.path.with_suffix(".lock")):
+            known = self._read_uses()
+            latest = {key: max(used, known.get(key, "")) for key, used in uses.items()}
+            merged = json.dumps({**known, **latest}).encode()
+            write_atomically(self._uses_path, merged, durable=False)
 
 
-def _new_id() -> str:
-    return "".join(secrets.choice(_ID_ALPHABET) for _ in range(8))
-
-
-def _new_token(key_id: str) -> str:
-    return f"cp_{key_id}_{secrets.token_urlsafe(32)}"
+def _as_json(record: KeyRecord) -> JsonObject:
+    return {
+        name: value
+        for name, value in asdict(record).items()
+        if name not in OPTIONAL or value not in (None, "")
+    }
 
 
 def _parse(path: Path) -> dict[str, KeyRecord]:
