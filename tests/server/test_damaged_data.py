@@ -123,7 +123,7 @@ def test_forty_kilobytes_overwritten_fail_doctor_and_backup_and_the_old_archive_
         "mcp_files" in check["finding"] and "restore" in check["fix"].lower() for check in failed
     ), checks
     refused = command(data, "backup", str(archive))
-    assert refused.returncode != 0
+    assert refused.returncode == 1, "damage is not a defect of the program"
     assert "commonplace.db cannot be backed up: it is damaged" in refused.stderr
     assert hashlib.sha256(archive.read_bytes()).hexdigest() == good
     restored = command(data, "restore", str(archive), "--force")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 HELP = "Rules, files, lessons and API descriptions for coding agents, behind one MCP server."
 EPILOG = (
-    "Exit codes: 0 done, 1 a check found something, 2 wrong arguments or configuration, 3 not "
-    "found, 4 not allowed, "
-    "5 conflict, 6 over a limit, 7 not available now, 70 a defect in commonplace, 130 interrupted."
+    "Exit codes: 0 done, 1 a check found something or data is damaged, 2 wrong arguments or "
+    "configuration, 3 not found, 4 not allowed, 5 conflict, 6 over a limit, 7 not "
+    "available now, 70 a defect in commonplace, 130 interrupted."
 )
 OPTIONS = (
     ("--config PATH", "Configuration file. Also accepted after the command."),

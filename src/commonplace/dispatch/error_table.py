@@ -40,6 +40,7 @@ TABLE: dict[Kind, ErrorNumbers] = {
     Kind.RATE: ErrorNumbers(RESOURCE_LIMIT, 429, 6),
     Kind.UNAVAILABLE: ErrorNumbers(-32005, 503, 7),
     Kind.CANCELLED: ErrorNumbers(CALL_CANCELLED, 499, 130),
+    Kind.DAMAGED: ErrorNumbers(INTERNAL_ERROR, 500, 1),
     Kind.INTERNAL: ErrorNumbers(INTERNAL_ERROR, 500, 70),
 }
 

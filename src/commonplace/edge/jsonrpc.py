@@ -14,7 +14,7 @@ from commonplace.dispatch.error_table import (
     PARSE_ERROR,
     rpc_object,
 )
-from commonplace.kernel.errors import CommonplaceError, Kind
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 
 RequestId = str | int | float
@@ -39,7 +39,7 @@ class RpcError(Exception):
 def rpc_error(error: CommonplaceError) -> RpcError:
     """Return an error as a bare caller sees it."""
     found = rpc_object(error)
-    if error.code.kind is Kind.INTERNAL:
+    if found["code"] == INTERNAL_ERROR:
         found["data"]["message"] = error.message
     return RpcError(found["code"], found["message"], found["data"])
 

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     RATE = "rate"  # too many calls
     UNAVAILABLE = "unavailable"  # busy, timed out, or a backend is unreachable
     CANCELLED = "cancelled"
+    DAMAGED = "damaged"  # stored data cannot be read; a backup or a rebuild helps
     INTERNAL = "internal"
 
 

@@ -14,7 +14,7 @@ STORAGE_FULL = Code(
 )
 STORAGE_DAMAGED = Code(
     "STORAGE_DAMAGED",
-    Kind.INTERNAL,
+    Kind.DAMAGED,
     "The database file is damaged or is not a database; restore it from a backup.",
 )
 STORAGE_UNAVAILABLE = Code(

@@ -119,6 +119,20 @@ def test_parse_of_a_part_by_pointer(tools: Tools) -> None:
     assert "paths" not in answer["full_document"]
 
 
+def test_parse_names_references_that_were_too_deep_to_replace(tools: Tools) -> None:
+    chain: dict[str, Any] = {"S12": {"type": "string"}}
+    for number in range(12):  # together 240 levels; 200 are replaced
+        schema: dict[str, Any] = {"$ref": f"#/components/schemas/S{number + 1}"}
+        for _ in range(20):
+            schema = {"not": schema}
+        chain[f"S{number}"] = schema
+    data = minimal(components={"schemas": chain})
+    pointer = "/components/schemas/S0"
+    answer = ask(tools, "parse", data, full=True, resolve_refs=True, pointer=pointer)
+    assert answer["refs_left"]
+    assert "refs_left" in output_schema(tools.registry.tool("oas_parse").output)["properties"]
+
+
 def test_parse_reads_servers_of_2_0(tools: Tools) -> None:
     answer = ask(
         tools, "parse", minimal("2.0", host="h.example", basePath="/v2", schemes=["https", "http"])

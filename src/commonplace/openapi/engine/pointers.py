@@ -59,8 +59,11 @@ def lookup_pointer(data: Json, pointer: str) -> Json:
 
 
 def resolve_pointer(document: Json, reference: str) -> Json:
-    """Return the value that a local reference (`#/a/b`) names, or raise LookupError."""
-    if not reference.startswith("#"):
+    """Return the value that a local reference (`#/a/b`) names, or raise LookupError.
+
+    An anchor (`#a`) is not a pointer: `replace_anchors` replaces those that are defined.
+    """
+    if reference != "#" and not reference.startswith("#/"):
         raise LookupError(reference)
     node = document
     for token in reference[1:].split("/")[1:]:

@@ -55,6 +55,7 @@ class ParseOutput(TypedDict):
     full_document: NotRequired[str]
     circular_refs: NotRequired[list[str]]
     unresolved_refs: NotRequired[list[str]]
+    refs_left: NotRequired[list[str]]
 
 
 def parse_tool(service: OpenApiService) -> Tool:

@@ -90,8 +90,8 @@ def _check_path_item(
         declared = {name for name, location in (*shared, *own) if location == "path"}
         missing = [] if unknown else sorted(names - declared)
         extra = sorted(declared - names)
-        renamed = bool(missing) and len(missing) == len(extra)
-        if renamed:
+        if missing and len(missing) == len(extra):
+            renamed = True  # the finding names the shared parameters, too
             pairs = zip(missing, extra, strict=True)
             listed = ", ".join(f"{{{name}}} and {other!r}" for name, other in pairs)
             message = f"The path and its parameters disagree on names: {listed}."

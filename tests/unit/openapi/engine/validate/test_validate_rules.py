@@ -103,6 +103,18 @@ def test_a_renamed_path_parameter_is_an_error_in_a_complete_document(version: st
     assert [finding.rule.id for finding in report_on(whole).errors] == ["path-parameter-renamed"]
 
 
+@pytest.mark.parametrize("methods", [("get", "post"), ("post", "get")])
+def test_findings_of_shared_path_parameters_do_not_depend_on_the_order_of_operations(
+    methods: tuple[str, str],
+) -> None:
+    """`get` lacks {id}, and the finding about it names the shared parameter."""
+    operations = {"get": operation(), "post": operation(parameters=[parameter("id", "path")])}
+    item = {"parameters": [parameter("petId", "path")]}
+    item |= {method: operations[method] for method in methods}
+    errors = report_on(minimal(paths={"/pets/{id}": item})).errors
+    assert [finding.rule.id for finding in errors] == ["path-parameter-renamed"]
+
+
 def test_a_part_of_a_larger_description_may_lack_schemes() -> None:
     """The official pass document `operation-object-example` is such a part."""
     part = minimal(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.keywords import NAME_MAPS, is_literal
 from commonplace.openapi.engine.document.rewriter import Rewriter
 from commonplace.openapi.engine.pointers import escape_token
 
@@ -15,7 +16,8 @@ Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to ol
 def rename_components(document: JsonObject, renames: Renames, *, old: bool) -> JsonObject:
     """Return a copy of the document with components renamed.
 
-    References to them, discriminator mappings and security requirements follow.
+    References to them, discriminator mappings and security requirements follow; data such as
+    examples stays as it is.
     """
     changed = _ReferenceRenamer(renames, old=old).rewrite(document)
     result: JsonObject = dict(changed)
@@ -37,21 +39,12 @@ class _ReferenceRenamer:
         self.schemas = renames.get("definitions" if old else "schemas", {})
         self.schemes = renames.get("securityDefinitions" if old else "securitySchemes", {})
 
-    def rewrite(self, node: Json) -> Json:
+    def rewrite(self, node: Json, *, named: bool = False) -> Json:
+        """Rename inside a value; the keys of a `named` object are names, not keywords."""
         if isinstance(node, dict):
             result = None
             for key, value in node.items():
-                if key == "$ref" and isinstance(value, str):
-                    new: Json = self._rename_reference(value)
-                elif key == "discriminator" and isinstance(value, dict):
-                    new = self._rename_discriminator(value)
-                elif key == "security" and self.schemes and isinstance(value, list):
-                    new = [self._rename_requirement(requirement) for requirement in value]
-                    new = value if new == value else new
-                elif isinstance(value, (dict, list)):
-                    new = self.rewrite(value)
-                else:
-                    continue
+                new = self.rewrite(value) if named else self._rewrite_keyword(key, value)
                 if new is not value and new != value:
                     result = result if result is not None else dict(node)
                     result[key] = new
@@ -62,6 +55,17 @@ class _ReferenceRenamer:
             ]
             return node if all(new is old for new, old in zip(items, node, strict=True)) else items
         return node
+
+    def _rewrite_keyword(self, key: str, value: Json) -> Json:
+        if key == "$ref" and isinstance(value, str):
+            return self._rename_reference(value)
+        if key == "discriminator" and isinstance(value, dict):
+            return self._rename_discriminator(value)
+        if key == "security" and self.schemes and isinstance(value, list):
+            return [self._rename_requirement(requirement) for requirement in value]
+        if not isinstance(value, (dict, list)) or is_literal(key, value):
+            return value
+        return self.rewrite(value, named=key in NAME_MAPS)
 
     def _rename_discriminator(self, node: JsonObject) -> Json:
         if not isinstance(node.get("mapping"), dict) and not isinstance(

@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.references.inliner import Inliner
+from commonplace.openapi.engine.document.references.renaming import rename_components
 from commonplace.openapi.engine.document.references.resolver import ReferenceResolver
 from oas_calls import document, minimal
 
@@ -140,3 +141,27 @@ def test_reference_bombs_are_bounded() -> None:
         Inliner(ReferenceResolver(schemas(**long))).write({"$ref": "#/components/schemas/L0"})
     assert deep.value.code.name == "SPEC_TOO_DEEP"
     assert time.process_time() - begun < 3
+
+
+def test_renaming_a_component_leaves_data_alone() -> None:
+    """Examples, defaults and enums may contain an object with a `$ref` that is only data."""
+    ref = {"$ref": "#/components/schemas/Pet"}
+    source = minimal(
+        components={
+            "schemas": {
+                "Pet": {"type": "object", "example": ref, "default": ref, "enum": [ref]},
+                "Owner": {
+                    "properties": {"example": ref, "default": {"items": ref}},
+                    "discriminator": {"propertyName": "kind", "mapping": {"pet": ref["$ref"]}},
+                },
+            },
+            "examples": {"pet": {"value": ref}},
+        }
+    )
+    components = rename_components(source, {"schemas": {"Pet": "Animal"}}, old=False)["components"]
+    new = {"$ref": "#/components/schemas/Animal"}
+    assert components["schemas"]["Animal"] == source["components"]["schemas"]["Pet"]
+    assert components["examples"] == source["components"]["examples"]
+    owner = components["schemas"]["Owner"]
+    assert owner["properties"] == {"example": new, "default": {"items": new}}
+    assert owner["discriminator"]["mapping"] == {"pet": new["$ref"]}
