@@ -15,8 +15,9 @@ from pathlib import Path
 
 from commonplace.bootstrap.app import build
 from commonplace.dispatch.call import Call, Outcome
-from commonplace.dispatch.tool import SILENT
+from commonplace.dispatch.registry import EVERYTHING_LISTED
 from commonplace.edge.core import Core
+from commonplace.edge.request import Request
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config.loading import load
 from commonplace.kernel.hidden_characters import json_may_hide
@@ -60,10 +61,11 @@ def main() -> None:
 
 
 def _print_cost(core: Core, name: str) -> None:
+    request = Request(local_user(), EVERYTHING_LISTED)
     params = {"name": "instructions_get", "arguments": {"id": name.lower()}}
 
     def call() -> list[bytes]:
-        outcome = core.start_call(params, local_user(), SILENT)
+        outcome = core.start_call(request, params)
         assert isinstance(outcome, Outcome)
         return core.encode_call(outcome)
 

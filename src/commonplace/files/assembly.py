@@ -26,6 +26,7 @@ from commonplace.files.store.sqlite import (
     sqlite_index,
     sqlite_vector_jobs,
 )
+from commonplace.files.store.units import microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
@@ -88,6 +89,7 @@ def build_files(
     external: External | None = None,
     rates: SharedRates | None = None,
     server: SignalFile | None = None,
+    now: Callable[[], int] = microseconds,
 ) -> Files:
     """Build files in an open SQLite database.
 
@@ -98,7 +100,7 @@ def build_files(
     """
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
-    stores = _sqlite_stores(database, postings, settings, listener, external)
+    stores = _sqlite_stores(database, postings, settings, listener, external, now)
     lock = data / LOCK_FILE
     return assemble(
         stores,
@@ -118,14 +120,19 @@ def _sqlite_stores(
     settings: FilesSettings,
     listener: PassageListener | None,
     external: External | None,
+    now: Callable[[], int],
 ) -> FileStores:
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
-    external_vectors = sqlite_vector_jobs(database) if uses_external_vectors(external) else None
-    local_vectors = sqlite_vector_jobs(database, local=True) if listener is not None else None
+    external_vectors = (
+        sqlite_vector_jobs(database, now=now) if uses_external_vectors(external) else None
+    )
+    local_vectors = (
+        sqlite_vector_jobs(database, now=now, local=True) if listener is not None else None
+    )
     vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
     return FileStores(
-        sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000),
-        sqlite_index(database, postings, outbox, vectors=vectors),
+        sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000, now=now),
+        sqlite_index(database, postings, outbox, now=now, vectors=vectors),
         external_vectors,
         local_vectors,
         database.close,

@@ -16,6 +16,7 @@ from commonplace.files.service import FilesService
 from commonplace.files.store.postgres import QUERIES, postgres_files, postgres_vector_jobs
 from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index
 from commonplace.files.store.postgres_words import PostgresWords
+from commonplace.files.store.units import microseconds
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.retriever import LexicalRetriever
@@ -56,6 +57,7 @@ def build_postgres_files(
     external: External | None = None,
     rates: SharedRates | None = None,
     notify: Callable[[], None] = lambda: None,
+    now: Callable[[], int] = microseconds,
 ) -> Files:
     """Build files in an open database whose schema exists (`commonplace migrate`).
 
@@ -64,7 +66,7 @@ def build_postgres_files(
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
     return assemble(
-        _postgres_stores(database, postings, settings, listener, external),
+        _postgres_stores(database, postings, settings, listener, external, now),
         NoLeader(),
         settings,
         retriever or LexicalRetriever(lexical_store(database, settings, postings)),
@@ -82,17 +84,23 @@ def _postgres_stores(
     settings: FilesSettings,
     listener: PassageListener | None,
     external: External | None,
+    now: Callable[[], int],
 ) -> FileStores:
     retry = settings.index.retry_max, settings.index.retry_backoff_ms / 1000
-    external_vectors = postgres_vector_jobs(database) if uses_external_vectors(external) else None
-    local_vectors = postgres_vector_jobs(database, local=True) if listener is not None else None
+    external_vectors = (
+        postgres_vector_jobs(database, now=now) if uses_external_vectors(external) else None
+    )
+    local_vectors = (
+        postgres_vector_jobs(database, now=now, local=True) if listener is not None else None
+    )
     vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
     return FileStores(
-        postgres_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000),
+        postgres_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000, now=now),
         postgres_index(
             database,
             postings,
             Outbox(QUERIES, *retry, LEASE_SECONDS),
+            now=now,
             vectors=vectors,
             lexical=settings.search.lexical,
         ),

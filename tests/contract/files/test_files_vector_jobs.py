@@ -12,6 +12,8 @@ from files_box import Box, MakeBox
 from commonplace.files.assembly import External
 from commonplace.files.health import vector_checks
 from commonplace.files.indexing.deposit import KeyDeposit
+from commonplace.files.indexing.indexer import Indexer
+from commonplace.files.postgres_assembly import NoLeader
 from commonplace.kernel.settings import FilesIndex, FilesSettings
 from commonplace.search.model import KeyNeededError, Partition, Passage
 from commonplace.search.semantic.model_http import (
@@ -83,8 +85,8 @@ class World:
         handover = CredentialHandover(
             Keyring({1: "a-secret-of-some-length"}), self.envelopes, "cred", 300
         )
-        settings = FilesSettings(index=FilesIndex(retry_backoff_ms=0, **index))
-        self.box: Box = make_box(settings, external=External(self.listener, handover, None))
+        self.settings = FilesSettings(index=FilesIndex(retry_backoff_ms=0, **index))
+        self.box: Box = make_box(self.settings, external=External(self.listener, handover, None))
         self.box.model_key = KEY
 
     @property
@@ -263,8 +265,9 @@ def test_a_key_that_arrives_during_its_job_is_not_lost(world: World) -> None:
 
 def test_an_expired_lease_is_taken_over_and_the_late_worker_changes_nothing(world: World) -> None:
     world.box.write("/a", "green walnut")
-    world.box.files.indexer._embedding = ()  # words only
-    world.box.index()
+    files: Any = world.box.files.service
+    words_only = Indexer(files._chunks, files.store, NoLeader())
+    assert world.box._loop.run_until_complete(words_only.drain())
     jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
     run = world.box._loop.run_until_complete
     (first,) = run(jobs.claim("first", 5))
@@ -329,13 +332,13 @@ def test_an_index_that_waits_for_a_key_is_not_up_to_date(world: World) -> None:
     ],
 )
 def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(
-    world: World, keks: dict[int, str], said: str
+    make_box: MakeBox, world: World, keks: dict[int, str], said: str
 ) -> None:
     """Server and worker have different encryption_keks."""
     world.box.write("/a", "green walnut")
-    (worker,) = world.box.files.indexer._embedding
-    worker._handover = CredentialHandover(Keyring(keks), world.envelopes, "cred", 300)
-    world.box.index()
+    handover = CredentialHandover(Keyring(keks), world.envelopes, "cred", 300)
+    worker = make_box(world.settings, external=External(world.listener, handover, None))
+    worker.index()
     world.box.model_key = None
     status = world.box.call("file_index_status")
     (reason,) = status["waiting_reasons"]

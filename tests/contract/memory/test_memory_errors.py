@@ -163,4 +163,3 @@ def test_a_defect_is_reported_as_internal_error(memory: Calls) -> None:
     error = memory.error("rekall_add", type="bug", title="x")
     assert error.code.name == "INTERNAL_ERROR"
     assert error.details["trace_id"]
-    memory.service._on_close = None

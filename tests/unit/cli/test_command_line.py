@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_runs import run, run_json
 
 from commonplace import __version__
 from commonplace.cli import main
@@ -26,36 +26,7 @@ from commonplace.telemetry.verify import verify
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home, a working directory and a data folder of the test's own."""
-    for name in list(os.environ):
-        if name.startswith(("MCP_", "COMMONPLACE_", "XDG_")) or name in (
-            "INSTRUCTIONS_DIR",
-            "INDEX_FEATURES",
-            "WORKSPACE_ID",
-            "CODEX_HOME",
-        ):
-            monkeypatch.delenv(name)
-    (tmp_path / "home").mkdir()
-    (tmp_path / "work").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> str:
-    capsys.readouterr()
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == expect, captured.err
-    return captured.out
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> Any:
-    return json.loads(run(capsys, *arguments, "--json", expect=expect))
+pytestmark = pytest.mark.usefixtures("clean_home")
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +50,7 @@ def test_a_wrong_command_and_a_wrong_option_end_with_2(capsys: pytest.CaptureFix
 
 
 def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     assert run_json(capsys, "call", "health/check")["status"] == "ok"
     assert run_json(capsys, "call", "audit_query", "limit=3", "outcome=refused") == {
@@ -89,7 +60,7 @@ def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(
     }
     assert run_json(capsys, "call", "audit_query", "--args", '{"limit": 4}')["limit"] == 4
     assert run_json(capsys, "call", "audit_query", '{"limit": 4}', "outcome=refused")["limit"] == 4
-    (own_world / "work" / "tool.txt").write_text("file_write")
+    (clean_home / "work" / "tool.txt").write_text("file_write")
     assert run_json(capsys, "call", "audit_query", "tool=@tool.txt")["returned"] == 0
 
 
@@ -128,12 +99,12 @@ def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_keys_are_created_listed_rotated_and_revoked(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     made = run_json(
         capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read"
     )
-    store = KeyStore(own_world / "data" / "keys.json")
+    store = KeyStore(clean_home / "data" / "keys.json")
     assert store.find(made["key"]) is not None
     (listed,) = run_json(capsys, "keys", "list")["keys"]
     assert (listed["id"], listed["tenant"], listed["scope"], listed["state"]) == (
@@ -154,7 +125,7 @@ def test_keys_are_created_listed_rotated_and_revoked(
     run(capsys, "keys", "add", "--tenant", "a b", "--label", "x", expect=2)
 
 
-def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], clean_home: Path) -> None:
     run_json(capsys, "keys", "add", "--tenant", "old", "--label", "alice")
     assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == [
         "local",
@@ -167,12 +138,12 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
     ]
     run(capsys, "tenants", "move", "new", "new", expect=2)
     run(capsys, "tenants", "move", "olf", "new", expect=3)
-    with share_data_folder(own_world / "data"):
+    with share_data_folder(clean_home / "data"):
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
 def test_changes_of_keys_are_in_the_audit_trail(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     made = run_json(
         capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read"
@@ -195,7 +166,9 @@ def test_changes_of_keys_are_in_the_audit_trail(
         "scope": "read",
         "id": made["id"],
     }
-    kept = "".join(path.read_text() for path in (own_world / "data" / "audit" / "chains").iterdir())
+    kept = "".join(
+        path.read_text() for path in (clean_home / "data" / "audit" / "chains").iterdir()
+    )
     assert made["key"] not in kept
     assert rotated["key"] not in kept
     assert run_json(capsys, "audit", "verify")["ok"] is True
@@ -211,9 +184,9 @@ def test_moving_a_tenant_moves_its_files_and_its_memory(capsys: pytest.CaptureFi
 
 
 def test_the_audit_is_verified_and_queried(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    audit = AuditLog(own_world / "data" / "audit")
+    audit = AuditLog(clean_home / "data" / "audit")
     audit.append({"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"})
     audit.close()
     assert run_json(capsys, "audit", "verify")["ok"] is True
@@ -222,18 +195,18 @@ def test_the_audit_is_verified_and_queried(
     run(capsys, "audit", "query", "--since", "garbage", expect=2)
     run(capsys, "audit", "query", "--outcome", "bad", expect=2)
     run(capsys, "call", "audit_query", "since=2026-02-30", expect=2)
-    (chain,) = (own_world / "data" / "audit" / "chains").iterdir()
+    (chain,) = (clean_home / "data" / "audit" / "chains").iterdir()
     chain.write_bytes(chain.read_bytes().replace(b"file_write", b"file_erase"))
     assert run_json(capsys, "audit", "verify", expect=1)["problems"][0]["record"] == 1
     assert "changed" in json.dumps(run_json(capsys, "audit", "verify", expect=1))
 
 
 def test_config_show_gives_every_value_its_source_and_hides_secrets(
-    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clean_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MCP_ENABLE_MUTATION", "1")
     monkeypatch.setenv("DIST_WAIT_MS", "5")
-    (own_world / "work" / "commonplace.yaml").write_text(
+    (clean_home / "work" / "commonplace.yaml").write_text(
         "settings:\n  server: {port: 9000}\n  storage: {url: 'postgresql://u:hunter2@h/d'}\n"
         "  mcp: {files: {security: {encryption_keks: {1: correct-horse-battery}}}}\n"
     )
@@ -263,30 +236,30 @@ def test_config_show_gives_every_value_its_source_and_hides_secrets(
 
 
 def test_config_init_writes_a_file_that_is_valid_commented_and_uncommented(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     run(capsys, "config", "init")
-    written = own_world / "work" / "commonplace.yaml"
+    written = clean_home / "work" / "commonplace.yaml"
     assert parse_yaml(written) is None
     run(capsys, "config", "check")
     run(capsys, "config", "init", expect=2)
     bare = "\n".join(line[1:] for line in written.read_text().splitlines()[1:])
     written.write_text(bare)
-    config = load(file=written, environ={}, cwd=own_world)
+    config = load(file=written, environ={}, cwd=clean_home)
     assert {name for name, source in config.sources.items() if source.startswith("file")} == {
         name for name, _ in leaves()
     }
-    assert config.settings == load(environ={}, cwd=own_world).settings
+    assert config.settings == load(environ={}, cwd=clean_home).settings
     run(capsys, "config", "init", "--user")
     assert (
-        own_world / "home" / ".config" / "commonplace" / "commonplace.yaml"
+        clean_home / "home" / ".config" / "commonplace" / "commonplace.yaml"
     ).read_text() == sample_file()
 
 
 def test_a_wrong_configuration_ends_every_command_with_2(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    (own_world / "work" / "commonplace.yaml").write_text("settings: {servr: {}}")
+    (clean_home / "work" / "commonplace.yaml").write_text("settings: {servr: {}}")
     for command in (["config", "check"], ["keys", "list"], ["serve"], ["tools"]):
         assert main(command) == 2
         assert "Did you mean settings.server?" in capsys.readouterr().err
@@ -295,13 +268,13 @@ def test_a_wrong_configuration_ends_every_command_with_2(
 
 
 def test_config_check_finds_what_would_prevent_a_server_from_starting(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
+    (clean_home / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
     run(capsys, "config", "check", expect=2)
-    (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [files]}}")
+    (clean_home / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [files]}}")
     assert run(capsys, "config", "check").endswith("valid\n")
-    assert not (own_world / "data").exists()
+    assert not (clean_home / "data").exists()
 
 
 def printed(*command: str, **environ: str) -> list[str]:
@@ -319,7 +292,7 @@ def test_tables_fit_a_narrow_terminal_and_keep_their_names() -> None:
     assert all(len(line) <= 80 for line in shown)
 
 
-def test_a_narrow_table_wraps_long_cells_and_loses_nothing(own_world: Path) -> None:
+def test_a_narrow_table_wraps_long_cells_and_loses_nothing(clean_home: Path) -> None:
     printed(
         "keys",
         "add",
@@ -344,7 +317,7 @@ def test_a_narrow_table_wraps_long_cells_and_loses_nothing(own_world: Path) -> N
     assert len(cells[0]) == 8
 
 
-def test_piped_output_is_neither_cut_nor_wrapped(own_world: Path) -> None:
+def test_piped_output_is_neither_cut_nor_wrapped(clean_home: Path) -> None:
     title = (
         "A title of some length, [bold]which says[/bold] :lock: what went wrong and why, up "
         "to its very end"
@@ -361,32 +334,32 @@ def test_the_configuration_reference_is_up_to_date() -> None:
 
 
 def test_doctor_accepts_a_fresh_folder_and_says_how_to_repair_others(
-    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clean_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = run_json(capsys, "doctor")
     assert fresh["ok"]
     assert {"data folder", "audit", "keys", "exposure", "toolset server"} <= {
         check["name"] for check in fresh["checks"]
     }
-    (own_world / "work" / "commonplace.yaml").write_text(
+    (clean_home / "work" / "commonplace.yaml").write_text(
         "settings:\n  auth: {mode: keys}\n  server: {host: 0.0.0.0}\n  mcp: {files: "
         "{allow_root_wipe: true}}\n"
     )
-    (own_world / "data").chmod(0o755)
+    (clean_home / "data").chmod(0o755)
     found = {check["name"]: check for check in run_json(capsys, "doctor", expect=1)["checks"]}
     assert found["keys"]["status"] == "fail"
     assert "keys add" in found["keys"]["fix"]
     assert found["data folder"]["status"] == "warn"
     assert found["files"]["status"] == "warn"
-    (own_world / "work" / "commonplace.yaml").write_text("settings:\n  server: {host: 0.0.0.0}\n")
+    (clean_home / "work" / "commonplace.yaml").write_text("settings:\n  server: {host: 0.0.0.0}\n")
     found = {check["name"]: check for check in run_json(capsys, "doctor", expect=1)["checks"]}
     assert found["exposure"]["status"] == "fail"
 
 
 def test_a_backup_restores_everything_and_its_audit_verifies(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    data = own_world / "data"
+    data = clean_home / "data"
     key = run_json(capsys, "keys", "add", "--tenant", "a", "--label", "b")["key"]
     (data / "instructions").mkdir()
     (data / "instructions" / "one.json").write_text('{"id": "one"}')
@@ -394,11 +367,11 @@ def test_a_backup_restores_everything_and_its_audit_verifies(
     (data / "models" / "weights.bin").write_text("derived")
     audit = AuditLog(data / "audit")
     audit.append({"type": "call", "tool": "x", "tenant": "a", "outcome": "ok"})
-    archive = own_world / "backup.tar.gz"
+    archive = clean_home / "backup.tar.gz"
     run(capsys, "backup", str(archive))
     audit.append({"type": "call", "tool": "y", "tenant": "a", "outcome": "ok"})
     audit.close()
-    other = own_world / "other"
+    other = clean_home / "other"
     told = json.loads(run(capsys, "--data", str(other), "restore", str(archive), "--json"))
     assert told["kept"] == []
     assert KeyStore(other / "keys.json").find(key) is not None
@@ -411,36 +384,36 @@ def test_a_backup_restores_everything_and_its_audit_verifies(
 
 
 def test_restore_keeps_the_old_state_and_refuses_without_force(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
-    archive = own_world / "backup.tar.gz"
+    archive = clean_home / "backup.tar.gz"
     run(capsys, "backup", str(archive))
     run_json(capsys, "keys", "add", "--tenant", "second", "--label", "b")
     run(capsys, "restore", str(archive), expect=5)
-    with share_data_folder(own_world / "data"):
+    with share_data_folder(clean_home / "data"):
         run(capsys, "restore", str(archive), "--force", expect=5)
     (kept,) = json.loads(run(capsys, "restore", str(archive), "--force", "--json"))["kept"]
-    assert KeyStore(own_world / "data" / "keys.json").tenants() == {"first"}
+    assert KeyStore(clean_home / "data" / "keys.json").tenants() == {"first"}
     assert KeyStore(Path(kept) / "keys.json").tenants() == {"first", "second"}
 
 
 def test_a_missing_archive_is_reported_and_leaves_no_folder(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    assert main(["--data", str(own_world / "new"), "restore", "gone.tar.gz"]) == 2
+    assert main(["--data", str(clean_home / "new"), "restore", "gone.tar.gz"]) == 2
     assert "Cannot use gone.tar.gz: No such file or directory." in capsys.readouterr().err
-    assert not (own_world / "new").exists()
+    assert not (clean_home / "new").exists()
 
 
 def test_a_damaged_archive_restores_nothing(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
-    archive = own_world / "backup.tar.gz"
+    archive = clean_home / "backup.tar.gz"
     run(capsys, "backup", str(archive))
     whole = archive.read_bytes()
-    other = own_world / "other"
+    other = clean_home / "other"
     for damaged in (
         whole[: len(whole) // 2],
         b"not an archive",
@@ -452,9 +425,9 @@ def test_a_damaged_archive_restores_nothing(
 
 
 def test_a_shim_is_written_and_never_shadows_another_command(
-    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clean_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = own_world / "bin"
+    folder = clean_home / "bin"
     monkeypatch.setenv("PATH", str(folder))
     path = Path(run_json(capsys, "shim", "install", "rekall", "--into", str(folder))["path"])
     assert os.access(path, os.X_OK)
@@ -462,7 +435,7 @@ def test_a_shim_is_written_and_never_shadows_another_command(
     (folder / "oastools").write_text("#!/bin/sh\n")
     (folder / "oastools").chmod(0o755)
     run(capsys, "shim", "install", "oastools", "--into", str(folder), expect=5)
-    run(capsys, "shim", "install", "oastools", "--into", str(own_world / "elsewhere"), expect=5)
+    run(capsys, "shim", "install", "oastools", "--into", str(clean_home / "elsewhere"), expect=5)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ COMMANDS = (
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("MCP_", "COMMONPLACE_", "XDG_")):
             monkeypatch.delenv(name)

@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_runs import run, run_json
 
 from commonplace.cli import main
 
-
-@pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home, a working directory and a data folder of the test's own."""
-    for name in list(os.environ):
-        if name.startswith(("MCP_", "COMMONPLACE_", "XDG_")) or name in (
-            "INSTRUCTIONS_DIR",
-            "INDEX_FEATURES",
-            "WORKSPACE_ID",
-            "CODEX_HOME",
-        ):
-            monkeypatch.delenv(name)
-    (tmp_path / "home").mkdir()
-    (tmp_path / "work").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> str:
-    capsys.readouterr()
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == expect, captured.err
-    return captured.out
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> Any:
-    return json.loads(run(capsys, *arguments, "--json", expect=expect))
+pytestmark = pytest.mark.usefixtures("clean_home")
 
 
 JSON_CLIENTS = {
@@ -55,14 +24,14 @@ JSON_CLIENTS = {
 
 @pytest.mark.parametrize("client", sorted(JSON_CLIENTS))
 def test_connect_prints_by_default_and_merges_with_write(
-    client: str, capsys: pytest.CaptureFixture[str], own_world: Path
+    client: str, capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     place, key = JSON_CLIENTS[client]
-    path = own_world / place
+    path = clean_home / place
     printed = json.loads(run(capsys, "connect", client))
     assert not path.exists()
     entry = printed[key]["commonplace"]
-    assert entry["args"] == ["serve", "--data", str(own_world / "data")]
+    assert entry["args"] == ["serve", "--data", str(clean_home / "data")]
     assert Path(entry["command"]).is_absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     before = {key: {"other": {"command": "x"}}, "théme": "dark"}
@@ -94,7 +63,7 @@ REFERENCES = {
 
 @pytest.mark.parametrize("client", REFERENCES)
 def test_connect_refers_to_a_key_in_the_form_of_the_client(
-    client: str, capsys: pytest.CaptureFixture[str], own_world: Path
+    client: str, capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     over_http, on_stdio = REFERENCES[client]
     remote = run_json(
@@ -157,23 +126,23 @@ def test_connect_refuses_http_for_claude_desktop(
 
 
 def test_connect_passes_config_and_data_of_this_command(
-    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clean_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (own_world / "work" / "commonplace.yaml").write_text("settings: {}")
+    (clean_home / "work" / "commonplace.yaml").write_text("settings: {}")
     flags = [
         "--config",
-        str(own_world / "work" / "commonplace.yaml"),
+        str(clean_home / "work" / "commonplace.yaml"),
         "--data",
-        str(own_world / "data"),
+        str(clean_home / "data"),
     ]
     assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve", *flags]
-    (own_world / "work" / "commonplace.yaml").unlink()
+    (clean_home / "work" / "commonplace.yaml").unlink()
     monkeypatch.delenv("COMMONPLACE_HOME")
     assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve"]
 
 
 def test_connect_to_a_running_server_needs_only_its_address(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
     for address in ("http://127.0.0.1:1", "http://127.0.0.1:1/", "http://127.0.0.1:1/mcp"):
         assert run_json(capsys, "connect", "codex", "--http", address)["entry"] == {
@@ -188,9 +157,9 @@ def test_connect_to_a_running_server_needs_only_its_address(
 
 @pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
 def test_connect_does_not_change_a_file_it_cannot_merge(
-    text: str, capsys: pytest.CaptureFixture[str], own_world: Path
+    text: str, capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    path = own_world / "work" / ".mcp.json"
+    path = clean_home / "work" / ".mcp.json"
     path.write_text(text)
     run(capsys, "connect", "claude-code", "--write", expect=2)
     assert path.read_text() == text
@@ -198,9 +167,9 @@ def test_connect_does_not_change_a_file_it_cannot_merge(
 
 
 def test_connect_merges_into_codex_toml_and_keeps_every_other_byte(
-    capsys: pytest.CaptureFixture[str], own_world: Path
+    capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
-    path = own_world / "home" / ".codex" / "config.toml"
+    path = clean_home / "home" / ".codex" / "config.toml"
     path.parent.mkdir()
     kept = '# mine\nmodel = "x"  # why\n\n[mcp_servers.other]\ncommand = "o"\n'
     path.write_text(kept)
