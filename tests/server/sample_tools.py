@@ -52,6 +52,12 @@ async def wait(context: Context, arguments: WaitInput) -> WaitOutput:
     return {"waited": arguments.seconds}
 
 
+async def announce(context: Context, arguments: AddInput) -> AddOutput:
+    """Send a notification to the client's GET stream."""
+    await context.meta["mcp"].session.send_tool_list_changed()
+    return {"sum": arguments.a + arguments.b}
+
+
 def toolset() -> Toolset:
     shared: dict[str, Any] = {"toolset": "sample"}
     tools = (
@@ -95,6 +101,17 @@ def toolset() -> Toolset:
             tier=Tier.EXTENDED,
             **shared,
         ),
+        Tool(
+            "announce",
+            title="Announce",
+            description="A tool that notifies its client",
+            input=AddInput,
+            output=AddOutput,
+            handler=announce,
+            tier=Tier.EXTENDED,
+            interactive=True,
+            **shared,
+        ),
     )
-    names = frozenset({"add", "sample/add", "wait", "put", "extra"})
+    names = frozenset({"add", "sample/add", "wait", "put", "extra", "announce"})
     return Toolset("sample", "Tools for tests", names, frozenset({"sample/add"}), lambda: tools)

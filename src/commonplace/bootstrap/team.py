@@ -9,6 +9,7 @@ from commonplace.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
+    from commonplace.edge.sessions.directory import SessionDirectory
     from commonplace.files.service import FilesService
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
     from commonplace.memory.service import MemoryService
@@ -28,12 +29,13 @@ def direct_url(settings: Settings) -> str:
 
 def postgres_components() -> list[SchemaComponent]:
     """List every component of the schema in PostgreSQL, in the order of their migrations."""
+    from commonplace.edge.sessions.postgres import SCHEMA as SESSIONS
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
     from commonplace.storage.postgres.migrations import CREDENTIALS, STORAGE
 
-    return [STORAGE, CREDENTIALS, SEARCH, FILES, MEMORY]
+    return [STORAGE, CREDENTIALS, SEARCH, FILES, MEMORY, SESSIONS]
 
 
 def open_postgres(settings: Settings) -> PostgresDatabase:
@@ -138,6 +140,14 @@ def open_team_keys(services: Services) -> PostgresKeys:
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
 
     return PostgresKeys(services.postgres, grace_seconds=services.settings.auth.keys_grace_seconds)
+
+
+def team_sessions(services: Services) -> SessionDirectory:
+    """Return the sessions of MCP clients that all servers of a team share."""
+    from commonplace.edge.sessions.directory import SessionDirectory
+    from commonplace.edge.sessions.postgres import PostgresSessionStore
+
+    return SessionDirectory(PostgresSessionStore(services.postgres))
 
 
 async def team_gauges(services: Services) -> dict[str, float]:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from starlette.routing import BaseRoute
 
 from commonplace.bootstrap.app import App
+from commonplace.bootstrap.team import on_postgres, team_sessions
 from commonplace.console.caller import Answer, Caller, InProcess
 from commonplace.console.graph_route import graph_route
 from commonplace.console.mount import Console, console_routes
@@ -38,6 +39,7 @@ def http_options(app: App, host: str) -> HttpOptions:
         server.allowed_origins,
         connections=ConnectionLimits.of(app.settings),
         draining=Draining(server.drain_seconds),
+        sessions=team_sessions(app.services) if on_postgres(app.settings) else None,
     )
     routes = operation_routes(
         auth, product.authenticate, app.services.metrics, product.version, host_check(options)

@@ -25,8 +25,8 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
     """Build the application. The console and other extras come in through `options.routes`."""
     options = options or HttpOptions()
     core, body_seconds = Core(product), options.connections.body_seconds
-    sdk = SdkHost(core)
-    mcp = mcp_chain(product, options, McpEndpoint(core, sdk, body_seconds))
+    sdk = SdkHost(core, options.sessions)
+    mcp = mcp_chain(product, options, McpEndpoint(core, sdk, body_seconds, options.sessions))
     rpc = rpc_chain(product, options, RpcEndpoint(core, body_seconds))
 
     @contextlib.asynccontextmanager

@@ -14,7 +14,8 @@ from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import CALL_CANCELLED, INVALID_REQUEST, PARSE_ERROR
 from commonplace.edge.core import Core, needs_channel
 from commonplace.edge.http.body import read_body, replay
-from commonplace.edge.http.responses import STATUS_OF_RPC, send_json
+from commonplace.edge.http.responses import STATUS_OF_RPC, send_json, unauthorized
+from commonplace.edge.http.routing import MessageRouter
 from commonplace.edge.http.sdk_host import SdkHost
 from commonplace.edge.intake import IncomingMessage
 from commonplace.edge.jsonrpc import (
@@ -34,6 +35,8 @@ from commonplace.edge.protocol import (
     name_client,
 )
 from commonplace.edge.request import ProtocolEra, Request
+from commonplace.edge.sessions.directory import SessionDirectory
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonArray
 
 if TYPE_CHECKING:
@@ -62,12 +65,21 @@ class WholeAnswer(NamedTuple):
 class McpEndpoint:
     """POST, GET and DELETE of /mcp."""
 
-    def __init__(self, core: Core, sdk: SdkHost, body_seconds: float) -> None:
+    def __init__(
+        self,
+        core: Core,
+        sdk: SdkHost,
+        body_seconds: float,
+        directory: SessionDirectory | None = None,
+    ) -> None:
         self._core = core
         self._sdk = sdk
         self._body_seconds = body_seconds
         # by tenant, session and request
         self._in_flight: dict[tuple[str, str, RequestId], asyncio.Task[Outcome]] = {}
+        self._router = (
+            MessageRouter(directory, sdk, self._cancel) if directory is not None else None
+        )
 
     async def __call__(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -77,6 +89,8 @@ class McpEndpoint:
             await read_body(receive, incoming, self._body_seconds)
             answer = await self._answer(request, incoming)
             body = incoming.raw if answer is TO_SDK else b""
+        except CommonplaceError as error:  # the sessions of the team cannot be read
+            return await unauthorized(error)(scope, receive, send)
         finally:
             incoming.close()
         if answer is TO_SDK:
@@ -107,6 +121,8 @@ class McpEndpoint:
             self._core.product.observer.count("malformed")
             status = STATUS_OF_RPC[invalid.error.code]
             return WholeAnswer(status, encode_error(invalid.request_id, invalid.error))
+        if message.method is None and self._router is not None:
+            return WholeAnswer(202, b"") if await self._router.route(request, message) else TO_SDK
         answer = await self._answer_message(request, message, incoming)
         return TO_SDK if answer is TO_SDK else WholeAnswer(200, answer)
 
@@ -115,7 +131,9 @@ class McpEndpoint:
 
         Batches existed in one protocol version only, whose clients name none in a header.
         """
-        if request.version not in (None, BATCH_VERSION) or not self._sdk.holds_session(request):
+        if request.version not in (None, BATCH_VERSION) or not await self._sdk.finds_session(
+            request
+        ):
             reason = (
                 f"batches exist in sessions of protocol {BATCH_VERSION} only; send one "
                 f"message at a time"
@@ -144,7 +162,7 @@ class McpEndpoint:
         self, request: Request, message: Message, incoming: IncomingMessage | None = None
     ) -> bytes | Literal[Delegation.TO_SDK]:
         if message.method == "notifications/cancelled":
-            self._cancel(request, message)
+            await self._cancel_call(request, message)
             return TO_SDK
         if (
             message.id is None
@@ -154,7 +172,7 @@ class McpEndpoint:
         ):
             return TO_SDK
         stateless = _is_stateless(request, message)
-        if not stateless and not self._sdk.holds_session(request):
+        if not stateless and not await self._sdk.finds_session(request):
             return TO_SDK
         large = incoming if incoming is not None and incoming.is_large else None
         try:
@@ -208,15 +226,19 @@ class McpEndpoint:
             if self._in_flight.get(key) is task:
                 del self._in_flight[key]
 
-    def _cancel(self, request: Request, message: Message) -> None:
+    async def _cancel_call(self, request: Request, message: Message) -> None:
         """Cancel a call of the caller's own tenant. To any other, the session does not exist."""
         params = message.params
         request_id = params.get("requestId") if isinstance(params, dict) else None
         if request.session and isinstance(request_id, (str, int, float)):
-            key = (request.caller.apikey_hash, request.session, request_id)
-            task = self._in_flight.get(key)
-            if task is not None:
-                task.cancel()
+            if self._router is not None:
+                await self._router.announce_cancellation(request, message)
+            self._cancel(request.caller.apikey_hash, request.session, request_id)
+
+    def _cancel(self, owner: str, session_id: str, request_id: RequestId) -> None:
+        task = self._in_flight.get((owner, session_id, request_id))
+        if task is not None:
+            task.cancel()
 
 
 def _is_stateless(request: Request, message: Message) -> bool:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute
 from commonplace.edge.authenticate import is_loopback
 from commonplace.edge.http.connections import ConnectionLimits
 from commonplace.edge.http.draining import Draining
+from commonplace.edge.sessions.directory import SessionDirectory
 
 if TYPE_CHECKING:
     from starlette.types import Message, Send
@@ -40,6 +41,7 @@ class HttpOptions:
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
     draining: Draining = field(default_factory=Draining)
+    sessions: SessionDirectory | None = None  # shared by the servers of a team
 
 
 def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:

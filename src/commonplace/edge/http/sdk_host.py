@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from commonplace.edge.core import Core
 from commonplace.edge.http.responses import unauthorized
 from commonplace.edge.http.streams import serve_while_valid
 from commonplace.edge.request import ProtocolEra, Request
+from commonplace.edge.sessions.directory import SessionDirectory, SessionEvents
+from commonplace.edge.sessions.model import SessionRecord
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -22,12 +25,15 @@ STOP_SECONDS = 5
 class SdkHost:
     """Serves what the core does not: handshakes, event streams, and whatever is unusual."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, directory: SessionDirectory | None = None) -> None:
         self._core = core
+        self._directory = directory
         self._sessions: SdkSessions | None = None
         self._lock = asyncio.Lock()
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._following = False
+        self._received: Callable[[SessionRecord, str], Awaitable[None]] = _ignore
 
     def holds_session(self, request: Request) -> bool:
         """Whether the request belongs to an open session of its caller, which stays awake by it."""
@@ -37,6 +43,28 @@ class SdkHost:
             and request.era is ProtocolEra.HANDSHAKE
             and self._sessions.holds(request.session, request.caller)
         )
+
+    async def finds_session(self, request: Request) -> bool:
+        """Whether the request belongs to an open session, which another server may have opened."""
+        if self.holds_session(request):
+            if self._directory is not None and request.session is not None:
+                self._directory.note_use(request.session)
+            return True
+        if self._directory is None or not request.session:
+            return False
+        if request.era is not ProtocolEra.HANDSHAKE:
+            return False
+        self._follow(self._directory)
+        return await self._directory.find(request.session, request.caller.apikey_hash) is not None
+
+    def on_message(self, received: Callable[[SessionRecord, str], Awaitable[None]]) -> None:
+        """Call this with a client's messages that other servers received."""
+        self._received = received
+
+    async def receive(self, owner: str, session_id: str, body: bytes) -> None:
+        """Give such a message to the SDK."""
+        if self._sessions is not None:
+            await self._sessions.receive(owner, session_id, body)
 
     async def serve(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the SDK answer; end its stream when the key of the caller is revoked."""
@@ -65,6 +93,8 @@ class SdkHost:
         self._stop.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=STOP_SECONDS)
+        if self._directory is not None:
+            await self._directory.close()
 
     def _is_valid(self, request: Request) -> bool:
         """Whether the key of an open request is still valid, and of the same tenant."""
@@ -80,7 +110,7 @@ class SdkHost:
             if self._sessions is None:
                 from commonplace.edge.sdk.sessions import SdkSessions
 
-                sessions = await asyncio.to_thread(SdkSessions, self._core)
+                sessions = await asyncio.to_thread(SdkSessions, self._core, self._directory)
                 started = asyncio.Event()
 
                 async def run() -> None:
@@ -91,4 +121,27 @@ class SdkHost:
                 self._task = asyncio.create_task(run())
                 await started.wait()
                 self._sessions = sessions
+                if self._directory is not None:
+                    self._follow(self._directory)
             return self._sessions
+
+    def _follow(self, directory: SessionDirectory) -> None:
+        """Follow what happens to sessions on other servers, from the first one on."""
+        if not self._following:
+            self._following = True
+            directory.start(SessionEvents(self._end, self._received, self._deliver, self._busy))
+
+    async def _end(self, session_id: str) -> None:
+        if self._sessions is not None:
+            await self._sessions.discard(session_id)
+
+    async def _deliver(self, session_id: str) -> None:
+        if self._sessions is not None:
+            await self._sessions.deliver(session_id)
+
+    def _busy(self) -> Iterable[str]:
+        return self._sessions.busy() if self._sessions is not None else ()
+
+
+async def _ignore(record: SessionRecord, message: str) -> None:
+    return None

@@ -5,16 +5,24 @@ Event ids are random: a client cannot guess those of other sessions.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from operator import itemgetter
+from typing import Any
 
+from commonplace.edge.sessions.directory import SessionDirectory
+from commonplace.edge.sessions.model import SharedEvent
 from commonplace.kernel.lru import LruCache
 
 MAX_EVENTS = 2_000
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 COUNTED_VALUES = 1_000
+STANDALONE_STREAM = "_GET_stream"  # the SDK's name for the stream of GET
+OPENING_ID = "commonplace: open a session again"  # of initialize requests that a server replays
+POLL_SECONDS = 0.1  # between looks for events of a call that runs on another server
+ARRIVAL_SECONDS = 1.0  # an event may reach the client before it reaches the database
+FOLLOW_SECONDS = 600.0  # then the stream ends, and the client may resume again
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,35 +33,138 @@ class StreamEvent:
     event_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RecentEvent:
+    """An event of a session's stream in memory; `message` is None at the start of a stream."""
+
+    session_id: str
+    stream: str
+    message: object
+    size: int
+
+
+SendEvent = Callable[[StreamEvent], Awaitable[None]]
+
+
 class RecentEvents:
-    """An event store for the SDK, bounded in events and characters. The newest event is kept."""
+    """The events of all sessions of a server, bounded in number and characters."""
 
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_EVENT_BYTES) -> None:
-        self._events: LruCache[str, tuple[str, object, int]] = LruCache(
-            max_events, max_size=max_bytes, size_of=itemgetter(2)
+        self._events: LruCache[str, RecentEvent] = LruCache(
+            max_events, max_size=max_bytes, size_of=lambda event: event.size
         )
 
-    async def store_event(self, stream_id: str, message: object) -> str:
+    def add(self, session_id: str, stream: str, message: object) -> str:
         event_id = secrets.token_urlsafe(16)
-        self._events.put(event_id, (stream_id, message, _text_size(message)))
+        self._events.put(event_id, RecentEvent(session_id, stream, message, _text_size(message)))
         return event_id
 
-    async def replay_events_after(
-        self, last_event_id: str, send_callback: Callable[[StreamEvent], Awaitable[None]]
-    ) -> str | None:
-        last = self._events.peek(last_event_id)
-        if last is None:
-            return None
-        stream_id = last[0]
+    def find(self, session_id: str, event_id: str) -> RecentEvent | None:
+        """Return an event of this session; those of others do not exist for it."""
+        event = self._events.peek(event_id)
+        return event if event is not None and event.session_id == session_id else None
+
+    async def replay(
+        self, session_id: str, last: RecentEvent, last_id: str, send: SendEvent
+    ) -> None:
+        """Send what followed an event in its stream."""
         ids = self._events.keys()
-        for event_id in ids[ids.index(last_event_id) + 1 :]:
-            event = self._events.peek(event_id)
-            if event is None:  # dropped while earlier events were sent
+        for event_id in ids[ids.index(last_id) + 1 :] if last_id in self._events else ():
+            event = self.find(session_id, event_id)
+            if event is None:  # of another session, or dropped while earlier events were sent
                 continue
-            stream, message, _ = event
-            if stream == stream_id and message is not None:
-                await send_callback(StreamEvent(message, event_id))
-        return stream_id
+            if event.stream == last.stream and event.message is not None:
+                await send(StreamEvent(event.message, event_id))
+
+
+class SessionEventStore:
+    """The event store of one session, in the interface of the SDK.
+
+    With a directory, events reach the other servers too, and theirs can be replayed here.
+    """
+
+    def __init__(
+        self, recent: RecentEvents, session_id: str, directory: SessionDirectory | None = None
+    ) -> None:
+        self._recent = recent
+        self._session_id = session_id
+        self._directory = directory
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        if stream_id == OPENING_ID:
+            return ""
+        if self._directory is None:
+            return self._recent.add(self._session_id, stream_id, message)
+        if message is not None:
+            _name_server(message, self._directory.server_id)
+        event_id = self._recent.add(self._session_id, stream_id, message)
+        text = (
+            None if message is None else message.model_dump_json(by_alias=True, exclude_unset=True)
+        )
+        self._directory.publish(self._session_id, stream_id, event_id, text)
+        return event_id
+
+    async def replay_events_after(self, last_event_id: str, send_callback: SendEvent) -> str | None:
+        """Replay what followed an event. Return its stream if that goes on on this server."""
+        last = self._recent.find(self._session_id, last_event_id)
+        if last is not None and (self._directory is None or last.stream != STANDALONE_STREAM):
+            await self._recent.replay(self._session_id, last, last_event_id, send_callback)
+            return last.stream
+        if self._directory is None:
+            return None
+        return await self._replay_shared(self._directory, last_event_id, send_callback)
+
+    async def _replay_shared(
+        self, directory: SessionDirectory, last_event_id: str, send: SendEvent
+    ) -> str | None:
+        """Replay events of other servers; follow a call that still runs there to its answer."""
+        position = await self._find_shared(directory, last_event_id)
+        if position is None:
+            return None
+        stream, number = position
+        give_up_at = asyncio.get_running_loop().time() + FOLLOW_SECONDS
+        while True:
+            events = await directory.store.events_after(self._session_id, stream, number)
+            for event in events:
+                number = event.number
+                if event.message is not None:
+                    message = shared_message(event)
+                    await send(StreamEvent(message, event.event_id))
+                    if not hasattr(message, "method"):
+                        return None  # the answer was the last event of the stream
+            if stream == STANDALONE_STREAM and not events:
+                return stream
+            if asyncio.get_running_loop().time() > give_up_at:
+                return None
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _find_shared(
+        self, directory: SessionDirectory, event_id: str
+    ) -> tuple[str, int] | None:
+        for _ in range(round(ARRIVAL_SECONDS / POLL_SECONDS)):
+            position = await directory.store.find_event(self._session_id, event_id)
+            if position is not None:
+                return position
+            await asyncio.sleep(POLL_SECONDS)
+        return None
+
+
+def shared_message(event: SharedEvent) -> Any:
+    """Return the message of an event that another server stored."""
+    from mcp_types import jsonrpc_message_adapter
+
+    return jsonrpc_message_adapter.validate_json(event.message or "", by_name=False)
+
+
+def _name_server(message: Any, server_id: str) -> None:
+    """Put this server into the id of a request of it: its answer may arrive at any other."""
+    if not hasattr(message, "method"):
+        return
+    if hasattr(message, "id"):
+        message.id = f"{server_id}:{message.id}"
+    elif message.method == "notifications/cancelled" and message.params:
+        request_id = message.params.get("requestId")
+        message.params = {**message.params, "requestId": f"{server_id}:{request_id}"}
 
 
 def _text_size(message: object) -> int:

@@ -6,7 +6,7 @@ import asyncio
 
 from mcp.types import JSONRPCResponse
 
-from commonplace.edge.sdk.events import RecentEvents
+from commonplace.edge.sdk.events import RecentEvents, SessionEventStore, StreamEvent
 
 
 def answer(number: int, characters: int) -> JSONRPCResponse:
@@ -18,10 +18,11 @@ def answer(number: int, characters: int) -> JSONRPCResponse:
 def replayed(events: RecentEvents, count: int, characters: int) -> int:
     """How many of so many events can still be asked for."""
 
+    store = SessionEventStore(events, "session")
+
     async def run() -> int:
         ids = [
-            await events.store_event("stream", answer(number, characters))
-            for number in range(count)
+            await store.store_event("stream", answer(number, characters)) for number in range(count)
         ]
         known = 0
         for event_id in ids:
@@ -29,7 +30,7 @@ def replayed(events: RecentEvents, count: int, characters: int) -> int:
             async def send(event: object) -> None:
                 return None
 
-            known += await events.replay_events_after(event_id, send) is not None
+            known += await store.replay_events_after(event_id, send) is not None
         return known
 
     return asyncio.run(run())
@@ -45,3 +46,23 @@ def test_large_events_are_bounded_by_their_size() -> None:
 
 def test_the_newest_event_is_kept_whatever_its_size() -> None:
     assert replayed(RecentEvents(max_bytes=1_000), 3, 150_000) == 1
+
+
+def test_a_session_never_receives_the_events_of_another() -> None:
+    events = RecentEvents()
+    ours, theirs = SessionEventStore(events, "ours"), SessionEventStore(events, "theirs")
+    sent: list[StreamEvent] = []
+
+    async def send(event: StreamEvent) -> None:
+        sent.append(event)
+
+    async def run() -> str | None:
+        first = await ours.store_event("1", None)
+        await theirs.store_event("1", answer(1, 10))
+        second = await ours.store_event("1", answer(2, 10))
+        assert await ours.replay_events_after(first, send) == "1"
+        assert [event.event_id for event in sent] == [second]
+        return await theirs.replay_events_after(first, send)
+
+    assert asyncio.run(run()) is None
+    assert len(sent) == 1

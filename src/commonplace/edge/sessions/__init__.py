@@ -1,0 +1,1 @@
+"""Sessions of handshake clients that every server of a team can serve."""

@@ -1,0 +1,33 @@
+-- Sessions of MCP clients. `opening` is the initialize request: a server that meets a session for
+-- the first time replays it to itself.
+CREATE TABLE mcp_sessions (
+    id         TEXT PRIMARY KEY,
+    owner      TEXT NOT NULL,
+    key_name   TEXT NOT NULL,
+    opening    TEXT NOT NULL,
+    used_at    TIMESTAMPTZ NOT NULL DEFAULT now(),
+    busy_until TIMESTAMPTZ NOT NULL DEFAULT '-infinity'
+);
+CREATE INDEX idx_mcp_sessions_key ON mcp_sessions (key_name, used_at);
+CREATE INDEX idx_mcp_sessions_used ON mcp_sessions (used_at);
+
+-- Recent events of streams, for clients that resume on another server. Nothing that must survive
+-- a crash of the database: not logged.
+CREATE UNLOGGED TABLE mcp_session_events (
+    number     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    stream     TEXT NOT NULL,
+    event_id   TEXT NOT NULL,
+    message    TEXT,
+    stored_at  TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+CREATE INDEX idx_mcp_session_events_stream ON mcp_session_events (session_id, stream, number);
+CREATE INDEX idx_mcp_session_events_stored ON mcp_session_events (stored_at);
+
+-- Messages of clients for another server: answers to its requests, and cancellations.
+CREATE UNLOGGED TABLE mcp_session_messages (
+    number     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    message    TEXT NOT NULL,
+    sent_at    TIMESTAMPTZ NOT NULL DEFAULT now()
+);

@@ -1,0 +1,277 @@
+"""A session that one server opened is served by every server of the team."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance.program import FIXTURES, Served, serve_http
+from model_client import configure
+from transport_clients import HANDSHAKE, wait_for
+
+from servers import empty_tables
+
+EXTRA = {**FIXTURES, "COMMONPLACE_EXTRA_TOOLSETS": "conformance.tools:toolset,sample_tools:toolset"}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+CLIENT = {**HANDSHAKE, "capabilities": {"elicitation": {}, "sampling": {}}}
+SECONDS = 30.0
+
+
+class Client:
+    """A handshake client of one tenant that chooses the server of every request."""
+
+    def __init__(self, tenant: str = "team-a") -> None:
+        self.headers = {
+            "Authorization": f"Bearer {tenant}-0123456789abcdef",
+            "MCP-Protocol-Version": "2025-11-25",
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
+        self.ids = 0
+
+    def open(self, server: Served) -> Client:
+        self.ids += 1
+        body = {"jsonrpc": "2.0", "id": self.ids, "method": "initialize", "params": CLIENT}
+        status, received, answer = server.post("/mcp", body, self.headers)
+        assert status == 200, answer
+        self.headers["Mcp-Session-Id"] = received["mcp-session-id"]
+        return self
+
+    def notify(self, server: Served, message: dict[str, Any] = INITIALIZED) -> int:
+        return server.post("/mcp", message, self.headers)[0]
+
+    def request(self, server: Served, method: str, params: Any = None) -> tuple[int, Any]:
+        self.ids += 1
+        body = {"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params or {}}
+        status, received, answer = server.post("/mcp", body, self.headers)
+        if received.get("content-type", "").startswith("text/event-stream"):
+            events = [line[6:] for line in answer.splitlines() if line.startswith(b"data: {")]
+            return status, json.loads(events[-1])
+        return status, json.loads(answer or b"null")
+
+    def add(self, server: Served, a: int, b: int) -> Any:
+        status, answer = self.request(server, "tools/call", call("add", a=a, b=b))
+        assert status == 200, answer
+        return answer["result"]["structuredContent"]["sum"]
+
+    def delete(self, server: Served) -> int:
+        link = http.client.HTTPConnection(server.address, timeout=SECONDS)
+        link.request("DELETE", "/mcp", headers=self.headers)
+        status = link.getresponse().status
+        link.close()
+        return status
+
+    def stream(self, server: Served, method: str = "GET", body: Any = None, **more: str) -> Stream:
+        link = http.client.HTTPConnection(server.address, timeout=SECONDS)
+        sent = None if body is None else json.dumps(body).encode()
+        link.request(method, "/mcp", sent, {**self.headers, **more})
+        return Stream(link)
+
+
+class Stream:
+    """Server-sent events, one after the other."""
+
+    def __init__(self, link: http.client.HTTPConnection) -> None:
+        self.link = link
+        self.answer = link.getresponse()
+        assert self.answer.status == 200, self.answer.read()
+
+    def event(self) -> tuple[str, Any]:
+        """Wait for the next event: its id and its message (None opens a stream)."""
+        event_id, data = "", ""
+        while True:
+            line = self.answer.readline().decode().rstrip("\r\n")
+            if line.startswith("id: "):
+                event_id = line[4:]
+            elif line.startswith("data:"):
+                data = line[5:].strip()
+            elif not line and (event_id or data):
+                return event_id, json.loads(data) if data else None
+
+    def message(self) -> Any:
+        while (message := self.event()[1]) is None:
+            pass
+        return message
+
+    def close(self) -> None:
+        self.answer.close()
+        self.link.close()
+
+
+def call(name: str, progress: bool = False, **arguments: Any) -> dict[str, Any]:
+    params: dict[str, Any] = {"name": name, "arguments": arguments}
+    return {**params, "_meta": {"progressToken": "p"}} if progress else params
+
+
+@pytest.fixture(scope="module")
+def servers(
+    tmp_path_factory: pytest.TempPathFactory, migrated_postgres: str
+) -> Iterator[tuple[Served, Served]]:
+    empty_tables(migrated_postgres)
+    folder = tmp_path_factory.mktemp("team")
+    for name in ("one", "two"):
+        configure(
+            folder / name,
+            {"search": {"embedding": {"provider": "off"}}},
+            storage={"url": migrated_postgres, "pool_size": 4},
+            limits={"sessions_per_key": 5},
+        )
+    with (
+        serve_http(folder / "one", EXTRA, "--auth", "passthrough") as first,
+        serve_http(folder / "two", EXTRA, "--auth", "passthrough") as second,
+    ):
+        yield first, second
+
+
+def test_every_request_of_a_session_may_go_to_another_server(
+    servers: tuple[Served, Served],
+) -> None:
+    first, second = servers
+    client = Client().open(first)
+    assert client.notify(second) == 202
+    assert [client.add(server, 1, 2) for server in (second, first, second)] == [3, 3, 3]
+    assert "tools" in client.request(second, "tools/list")[1]["result"]
+    assert client.request(first, "prompts/list")[1]["result"]["prompts"]
+    assert client.request(second, "prompts/list")[1]["result"]["prompts"]
+    status, answer = client.request(second, "tools/call", call("wait", True, seconds=0, steps=1))
+    assert (status, answer["result"]["structuredContent"]) == (200, {"waited": 0.0})
+    assert client.delete(second) == 200
+    wait_for(lambda: client.request(first, "ping")[0] == 404)
+    assert client.request(second, "ping")[0] == 404
+
+
+def test_a_session_does_not_exist_for_another_tenant(servers: tuple[Served, Served]) -> None:
+    client, stranger = Client().open(servers[0]), Client("team-b")
+    stranger.headers["Mcp-Session-Id"] = client.headers["Mcp-Session-Id"]
+    for server in servers:
+        assert stranger.request(server, "ping")[0] == 404
+        assert stranger.notify(server) == 404
+        assert stranger.delete(server) == 404
+    assert client.add(servers[1], 2, 2) == 4
+
+
+@pytest.mark.parametrize("progress", [False, True], ids=["plain", "streamed"])
+def test_a_call_is_cancelled_through_another_server(
+    servers: tuple[Served, Served], progress: bool, tmp_path: Path
+) -> None:
+    first, second = servers
+    client = Client().open(first)
+    client.notify(first)
+    mark = tmp_path / "mark"
+    params = call("wait", progress, seconds=60, mark=str(mark))
+    body = {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params}
+    caller = threading.Thread(target=lambda: first.post("/mcp", body, client.headers))
+    caller.start()
+    cancel = {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": "slow"},
+    }
+    wait_for(lambda: client.notify(second, cancel) == 202 and mark.exists())
+    caller.join(SECONDS)
+    assert not caller.is_alive()
+
+
+def test_an_answer_reaches_the_server_that_asked(servers: tuple[Served, Served]) -> None:
+    first, second = servers
+    client = Client().open(first)
+    client.notify(second)
+    params = call("test_elicitation", message="Who are you?")
+    streams = [
+        client.stream(
+            server,
+            "POST",
+            {"jsonrpc": "2.0", "id": f"ask {number}", "method": "tools/call", "params": params},
+        )
+        for number, server in enumerate(servers)
+    ]
+    questions = [stream.message() for stream in streams]
+    assert [question["method"] for question in questions] == ["elicitation/create"] * 2
+    for question, server, name in zip(questions, (second, first), ("ada", "bob"), strict=True):
+        content = {"username": name, "email": f"{name}@example.org"}
+        answer = {
+            "jsonrpc": "2.0",
+            "id": question["id"],
+            "result": {"action": "accept", "content": content},
+        }
+        assert server.post("/mcp", answer, client.headers)[0] == 202
+    for stream, name in zip(streams, ("ada", "bob"), strict=True):
+        assert name in stream.message()["result"]["content"][0]["text"]
+        stream.close()
+
+
+def test_a_stream_is_resumed_on_another_server(servers: tuple[Served, Served]) -> None:
+    first, second = servers
+    client = Client().open(first)
+    client.notify(first)
+    params = call("wait", True, seconds=2, steps=2)
+    body = {"jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": params}
+    stream = client.stream(first, "POST", body)
+    event_id, opening = stream.event()
+    assert event_id
+    assert opening is None
+    stream.close()
+    resumed = client.stream(second, **{"Last-Event-ID": event_id})
+    messages = [resumed.message() for _ in range(3)]
+    assert [message["params"]["progress"] for message in messages[:2]] == [1, 2]
+    assert messages[2]["id"] == "long"
+    assert messages[2]["result"]["structuredContent"] == {"waited": 2.0}
+    resumed.close()
+
+
+def test_an_event_of_one_session_is_not_replayed_to_another(
+    servers: tuple[Served, Served],
+) -> None:
+    first = servers[0]
+    client, other = Client().open(first), Client("team-b").open(first)
+    params = call("wait", True, seconds=0)
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    event_id, _ = client.stream(first, "POST", body).event()
+    for server in servers:
+        stream = other.stream(server, **{"Last-Event-ID": event_id})
+        assert b"waited" not in stream.answer.read()
+
+
+def test_a_notification_reaches_the_get_stream_on_another_server(
+    servers: tuple[Served, Served],
+) -> None:
+    first, second = servers
+    client = Client().open(first)
+    client.notify(first)
+    stream = client.stream(second)
+    assert client.request(first, "tools/call", call("announce", a=1, b=1))[0] == 200
+    event_id, message = stream.event()
+    assert message["method"] == "notifications/tools/list_changed"
+    stream.close()
+    client.request(second, "tools/call", call("announce", a=1, b=1))
+    resumed = client.stream(first, **{"Last-Event-ID": event_id})
+    assert resumed.message()["method"] == "notifications/tools/list_changed"
+    resumed.close()
+
+
+def test_the_limit_of_sessions_counts_all_servers(servers: tuple[Served, Served]) -> None:
+    first, second = servers
+    clients = [Client("team-c").open(servers[number % 2]) for number in range(7)]
+    wait_for(lambda: clients[0].request(first, "ping")[0] == 404)
+    alive = [client.request(second, "ping")[0] == 200 for client in clients]
+    assert alive == [False, False, True, True, True, True, True]
+
+
+def test_a_session_survives_the_server_that_opened_it(
+    servers: tuple[Served, Served], tmp_path: Path, migrated_postgres: str
+) -> None:
+    configure(
+        tmp_path / "three",
+        {"search": {"embedding": {"provider": "off"}}},
+        storage={"url": migrated_postgres, "pool_size": 2},
+    )
+    with serve_http(tmp_path / "three", EXTRA, "--auth", "passthrough") as third:
+        client = Client().open(third)
+        client.notify(third)
+        assert client.add(third, 1, 1) == 2
+    assert [client.add(server, 1, 1) for server in servers] == [2, 2]
