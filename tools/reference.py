@@ -128,7 +128,7 @@ def errors_page() -> str:
 
 EXIT_CODES = {
     0: "done",
-    1: "done, and a check found something: invalid, breaking, failing",
+    1: "a check found something (invalid, breaking, failing), or stored data is damaged",
     2: "wrong arguments or configuration, invalid data",
     3: "not found",
     4: "not allowed",

@@ -87,7 +87,7 @@ def require_moved_in(data: Path, chosen: Sequence[Mover]) -> None:
     )
     raise CommonplaceError(
         NOT_MOVED_IN,
-        f"The data folder holds what the database lacks: {listed}.",
+        f"The data folder contains data that the database lacks: {listed}.",
         hint="Run `commonplace migrate --from DATA_DIR` with this folder, or move the files away.",
         details={part: list(names[:100]) for part, names in lacking.items()},
     )

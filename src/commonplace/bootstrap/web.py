@@ -64,7 +64,7 @@ def _graph_route(app: App, options: HttpOptions) -> BaseRoute:
 
 
 def _with_console(app: App, options: HttpOptions) -> HttpOptions:
-    """Add the console at /console; NiceGUI is imported when somebody opens it."""
+    """Add the console at /console; NiceGUI is imported when it is first opened."""
     product, pipeline, auth = app.product, app.pipeline, app.settings.auth
 
     def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:

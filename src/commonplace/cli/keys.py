@@ -31,7 +31,7 @@ def add(
     ] = Scope.WRITE,
     expires: Annotated[
         str | None,
-        typer.Option(help="End of its life: 90d, 12h, 4w or a date; without it, it has none."),
+        typer.Option(help="Expiry: 90d, 12h, 4w or a date; default: never."),
     ] = None,
     description: Annotated[str, typer.Option(help="What the key is for, for `keys list`.")] = "",
     as_json: JsonFlag = False,

@@ -31,7 +31,7 @@ POLL_SECONDS = 1.0  # notifications wake a worker; polling finds retries and orp
 
 
 class NoLeader:
-    """`Leader` where every process works: jobs are claimed one by one, so nobody leads."""
+    """`Leader` without an election: every process works, and jobs are claimed one by one."""
 
     def try_acquire(self) -> bool:
         return True

@@ -170,7 +170,7 @@ def check_query(text: str) -> None:
         raise CommonplaceError(
             INVALID_QUERY,
             "The query is empty.",
-            hint="Say what you look for in words.",
+            hint="Describe in words what you are looking for.",
             details={"field": "query"},
         )
 

@@ -19,7 +19,7 @@ def call_in_loops(callbacks: Iterable[Callback]) -> None:
     for future, callback in callbacks:
         by_loop.setdefault(future.get_loop(), []).append((future, callback))
     for loop, group in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so no task waits
             loop.call_soon_threadsafe(_run, group)
 
 

@@ -177,7 +177,7 @@ class Passage:
 
 
 class PassageListener(Protocol):
-    """Is told by an index worker what the passages of a source are, after the words commit.
+    """Receives the passages of a source from an index worker, after the words are committed.
 
     Called again after any failure, so it must be idempotent: make the vectors of all documents
     whose key starts with `prefix` exactly those of `passages`, and embed only new digests. An empty

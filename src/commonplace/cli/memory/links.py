@@ -101,7 +101,7 @@ def graph(
 def suggest(
     accept: Annotated[str | None, typer.Option("--accept", help="Accept this suggestion.")] = None,
     reject: Annotated[
-        str | None, typer.Option("--reject", help="Reject this suggestion, for good.")
+        str | None, typer.Option("--reject", help="Reject this suggestion permanently.")
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=50, help="Most of each kind.")

@@ -46,7 +46,7 @@ CORE_METHODS = frozenset({"tools/call", "tools/list", "ping"})
 
 
 class Delegation(Enum):
-    """Who answers where the core does not."""
+    """The part that answers requests the core does not."""
 
     TO_SDK = auto()
 

@@ -16,7 +16,7 @@ from commonplace.edge.product import Product
 from commonplace.edge.stdio.connection import Connection
 from commonplace.edge.stdio.framing import LineReader
 
-READ_BYTES = 64 * 1024  # the size of a pipe; a larger buffer is mapped anew for every read
+READ_BYTES = 64 * 1024  # the size of a pipe; a larger buffer is mapped again for every read
 GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
 SEND_BYTES = 64 * 1024  # the size of a pipe: the client reads while we go on

@@ -2,7 +2,7 @@
 
 An external model is asked with the key that the caller deposited for each file. A file is embedded
 in short slices; after each the job goes back into the queue, whose claims are fair over tenants and
-projects, so a large file delays nobody. Without a valid key a job waits (`waiting_credential`)
+projects, so a large file delays no other. Without a valid key a job waits (`waiting_credential`)
 until its tenant calls again; a resting model makes it wait without counting as a failure; what the
 model will never accept is a dead letter. The envelope of a key is removed with its job.
 """

@@ -1,7 +1,7 @@
 """The index worker: takes queued jobs while it leads and indexes the words of their files.
 
 Vectors are made by other workers from their own queues. Small files are indexed in batches. Large
-files are indexed in steps beside them, a few at a time that take turns, so they delay nobody. The
+files are indexed in steps beside them, a few at a time in turn, so they delay no other file. The
 worker also purges deleted files and packs posting lists.
 """
 

@@ -119,7 +119,7 @@ def _make_room(
     elif replaced is not None:
         raise CommonplaceError(
             ALREADY_EXISTS,
-            f"There is something at {target} already.",
+            f"{target} already exists.",
             hint="Delete it first, or choose another name.",
             details={"path": target},
         )
@@ -155,7 +155,7 @@ def restore_path(
     """Bring back the newest deleted version of a file, or of the files below a directory."""
     if rows.is_file(path):
         raise CommonplaceError(
-            ALREADY_EXISTS, f"{path} is live; nothing to restore.", details={"path": path}
+            ALREADY_EXISTS, f"{path} is not deleted; nothing to restore.", details={"path": path}
         )
     found = rows.ask(
         "restorable", path=path, start=path + "/", upper=path + "0", after=deleted_after

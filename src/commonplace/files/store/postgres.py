@@ -23,7 +23,7 @@ VECTOR_QUERIES = load_postgres_queries(PACKAGE, "postgres_vectors.sql")
 
 
 def _lock_projects(connection: SqlConnection, tenant: str) -> None:
-    """Lock every project of a tenant, so that nobody writes to them meanwhile."""
+    """Lock every project of a tenant against other writers."""
     assert isinstance(connection, PostgresConnection)
     for project, _, _ in connection.execute(QUERIES["projects"], {"tenant": tenant}).fetchall():
         connection.lock(lock_of(tenant, str(project)))

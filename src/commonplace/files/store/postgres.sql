@@ -201,7 +201,7 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending
             OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp());
 
 -- name: job_held
--- Whether a worker still has its job: not queued anew, not taken over after its lease. Nobody changes that until this commits.
+-- Whether a worker still has its job: not queued again, not taken over after its lease. That cannot change until this commits.
 SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner FOR UPDATE;
 
 -- name: outbox_renew
@@ -209,7 +209,7 @@ UPDATE mcp_file_index_jobs SET lease_until = statement_timestamp() + :lease * in
 WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_expire
--- Leases that ran out: their worker is gone, and the work is anybody's.
+-- Expired leases: their worker ended, and any other may take the work.
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
 WHERE id IN (SELECT id FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp()
              FOR UPDATE SKIP LOCKED);
@@ -231,7 +231,7 @@ FROM due WHERE j.id = due.id
 RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.operation, j.retry_count, microseconds_of(j.created_at), due.size;
 
 -- name: outbox_reclaim
--- Several workers share this queue: only leases that ran out are anybody's.
+-- Several workers share this queue: only expired leases may be taken over.
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
 WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= statement_timestamp();
 

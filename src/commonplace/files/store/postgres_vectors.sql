@@ -42,7 +42,7 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pendin
             OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp());
 
 -- name: vector_expire
--- Leases that ran out: their worker is gone, and the work is anybody's.
+-- Expired leases: their worker ended, and any other may take the work.
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
 WHERE id IN (SELECT id FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp()
              FOR UPDATE SKIP LOCKED);
@@ -77,7 +77,7 @@ UPDATE mcp_file_vector_jobs SET lease_until = statement_timestamp() + :lease * i
 WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_reclaim
--- Several workers share this queue: only leases that ran out are anybody's.
+-- Several workers share this queue: only expired leases may be taken over.
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
 WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= statement_timestamp();
 

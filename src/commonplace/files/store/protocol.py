@@ -197,7 +197,7 @@ class JobStore(Protocol):
     async def reclaim(self, owner: str) -> None:
         """Free the jobs that others claimed.
 
-        Called by a new leader, if being the leader means that nobody else works.
+        Called by a new leader, where only the leader works.
         """
         ...
 
@@ -297,7 +297,7 @@ class VectorJobStore(Protocol):
         ...
 
     async def reclaim(self, owner: str) -> None:
-        """Free the jobs that others claimed, if being the leader means that nobody else works."""
+        """Free the jobs that others claimed, where only the leader works."""
         ...
 
     async def complete(self, job: VectorJob) -> bool:

@@ -167,14 +167,14 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending
             OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= :now);
 
 -- name: job_held
--- Whether a worker still has its job: not queued anew, not taken over after its lease.
+-- Whether a worker still has its job: not queued again, not taken over after its lease.
 SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner;
 
 -- name: outbox_renew
 UPDATE mcp_file_index_jobs SET lease_until = :now + :lease WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_expire
--- Leases that ran out: their worker is gone, and the work is anybody's.
+-- Expired leases: their worker ended, and any other may take the work.
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_until <= :now;
 

@@ -42,7 +42,7 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pendin
             OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= :now);
 
 -- name: vector_expire
--- Leases that ran out: their worker is gone, and the work is anybody's.
+-- Expired leases: their worker ended, and any other may take the work.
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_until <= :now;
 

@@ -48,7 +48,7 @@ def file_browse_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_browse",
         toolset="files",
         title="Browse a directory",
-        description="What stands directly in a directory, page by page however large it is; "
+        description="The entries directly in a directory, page by page however large it is; "
         "pass next as after for the following page.",
         input=FileBrowseInput,
         output=FileBrowseOutput,
@@ -62,7 +62,7 @@ def file_browse_tool(service: Callable[[], FilesService]) -> Tool:
 class FileDeletedInput(Arguments):
     project: ProjectName
     limit: int = Field(default=PAGE, ge=1, le=MAX_PAGE, description="Most entries of a page.")
-    offset: int = Field(default=0, ge=0, le=10_000_000, description="Entries to leave out.")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="Entries to skip.")
 
 
 class DeletedFileOutput(TypedDict):

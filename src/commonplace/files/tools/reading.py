@@ -67,7 +67,7 @@ def file_stat_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_stat",
         toolset="files",
         title="Stat a file",
-        description="Say whether a path exists in a project, whether it is a FILE or a "
+        description="Tell whether a path exists in a project, whether it is a FILE or a "
         "DIRECTORY, its size, times and content hash. "
         "A missing path is an answer (exists=false), not an error.",
         input=FileStatInput,

@@ -157,7 +157,7 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
         title="Index status",
         description="How far the search index is behind the files: jobs waiting, running and "
         "given up, and the newest errors. With "
-        "search by meaning: files whose vectors are still to be made, and those that wait "
+        "search by meaning: files whose vectors are missing, and those that wait "
         "for a model key, with the reasons.",
         input=FileIndexStatusInput,
         output=FileIndexStatusOutput,

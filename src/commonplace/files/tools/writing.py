@@ -61,7 +61,7 @@ class FileWriteInput(Arguments):
     content_encoding: Literal["utf-8"] = Field(default="utf-8", description="Always utf-8.")
     offset: int = Field(
         default=0,
-        description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE wants 0).",
+        description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE needs 0).",
     )
     mode: WriteMode = Field(
         default=WriteMode.APPEND,
@@ -170,8 +170,7 @@ def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
         toolset="files",
         title="Edit a file",
         description="Replace an exact piece of text in a file. It must occur exactly once, "
-        "or pass replace_all; otherwise nothing "
-        "changes and the error tells how often it occurs.",
+        "or pass replace_all; otherwise nothing changes and the error says how often it occurs.",
         input=FileEditInput,
         output=FileEditOutput,
         handler=edit,

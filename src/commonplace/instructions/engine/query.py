@@ -37,7 +37,7 @@ class InvalidCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CatalogueFilters:
-    """Conditions that must all hold; None is no condition."""
+    """Conditions that must all hold; None matches everything."""
 
     categories: Sequence[str] | None = None
     priority_tiers: Sequence[str] | None = None

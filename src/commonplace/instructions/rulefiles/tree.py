@@ -19,7 +19,7 @@ class FolderTree:
     """A repository with the user's home and the managed folder, each confined to itself.
 
     Symbolic links are followed inside their own root only. `home` and `managed` may be left
-    out: a server reads nobody's home.
+    out: a server reads no home folder.
     """
 
     root: Path

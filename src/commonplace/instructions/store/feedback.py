@@ -32,7 +32,7 @@ log = logging.getLogger("commonplace.feedback")
 
 @dataclass(frozen=True, slots=True)
 class FeedbackFilter:
-    """Conditions that must all hold; None is no condition."""
+    """Conditions that must all hold; None matches everything."""
 
     type: str | None = None
     severity: str | None = None

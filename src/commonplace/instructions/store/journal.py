@@ -109,7 +109,7 @@ class Journal:
         if now < self._check_at:
             return True
         self._check_at = now + CHECK_SECONDS
-        return os.fstat(self._file).st_nlink > 0  # zero if somebody deleted the file
+        return os.fstat(self._file).st_nlink > 0  # zero if the file was deleted
 
     def read_tail(self) -> JournalTail:
         """Return the lines since the last read."""

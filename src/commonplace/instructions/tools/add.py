@@ -82,7 +82,7 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
             description=(
                 "Add one instruction, wrapped in `entry`. `lax` fills missing fields; "
                 "`overwrite` changes an existing one "
-                "and keeps the fields you leave out. Answers after it is durable and read back."
+                "and keeps the fields you leave out. Returns once it is durable and read back."
             ),
             input=InstructionAddInput,
             output=InstructionAddOutput,

@@ -210,8 +210,7 @@ def batch_tool(dispatcher: ActionDispatcher) -> Tool:
         name="instructions_batch",
         toolset="instructions",
         title="Several actions at once",
-        description="Run up to 100 dispatch actions in order; a failure stays in its place and "
-        "the others go on.",
+        description="Run up to 100 dispatch actions in order; a failure does not stop the others.",
         input=InstructionBatchInput,
         output=InstructionBatchOutput,
         handler=dispatcher.run_batch,

@@ -85,7 +85,7 @@ def submit_tool(service: InstructionsService) -> Tool:
         name="feedback_submit",
         toolset="instructions",
         title="Submit feedback",
-        description="Tell the keepers of this server what is wrong, missing or good.",
+        description="Tell this server's operators what is wrong, missing or good.",
         input=FeedbackSubmitInput,
         output=FeedbackSubmitOutput,
         handler=threaded(service, handle),
@@ -114,7 +114,7 @@ class FeedbackListInput(FeedbackSinceInput):
     status: FeedbackStatus | None = Field(default=None, description="Only this status.")
     tags: list[str] | None = Field(default=None, max_length=100, description="Any of these labels.")
     limit: int = Field(default=50, description="Most entries, 1 to 200.")
-    offset: int = Field(default=0, ge=0, description="Entries to leave out.")
+    offset: int = Field(default=0, ge=0, description="Entries to skip.")
 
 
 class FeedbackListOutput(TypedDict):

@@ -195,7 +195,7 @@ class ReviewsDueInput(CamelInput):
         default=None, max_length=40, description="Due before this ISO 8601 time; now when absent."
     )
     limit: int = Field(default=25, ge=1, le=500, description="Most items.")
-    offset: int = Field(default=0, ge=0, description="Items to leave out.")
+    offset: int = Field(default=0, ge=0, description="Items to skip.")
 
     @field_validator("before")
     @classmethod

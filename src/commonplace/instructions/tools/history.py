@@ -47,7 +47,7 @@ def history_tool(service: InstructionsService) -> Tool:
         name="instructions_history",
         toolset="instructions",
         title="History of an instruction",
-        description="Its change log and every recorded change with who, when and what differs.",
+        description="Change log and every recorded change: author, time and difference.",
         input=InstructionHistoryInput,
         output=InstructionHistoryOutput,
         handler=threaded(service, handle),

@@ -177,7 +177,7 @@ def repair_tool(service: InstructionsService) -> Tool:
         name="instructions_repair",
         toolset="instructions",
         title="Repair stored hashes",
-        description="Correct hashes in files that do not fit their bodies; with clientHash "
+        description="Correct hashes that do not match their bodies; with clientHash "
         "or known it only compares, like diff.",
         input=InstructionRepairInput,
         output=InstructionDiffOutput,

@@ -93,8 +93,8 @@ def get_enhanced_tool(service: InstructionsService) -> Tool:
         name="instructions_get_enhanced",
         toolset="instructions",
         title="Get an instruction, repairing",
-        description="Like instructions_get; a file that the catalogue does not show is "
-        "looked at again, and why it is hidden is said.",
+        description="Like instructions_get, but looks again for a file that the catalogue does "
+        "not show, and says why.",
         input=InstructionGetInput,
         output=InstructionGetOutput,
         handler=threaded(service, handle),
@@ -110,7 +110,7 @@ class InstructionListInput(CamelInput):
     limit: int | None = Field(
         default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent."
     )
-    offset: int = Field(default=0, ge=0, description="Items to leave out at the start.")
+    offset: int = Field(default=0, ge=0, description="Items to skip at the start.")
     full: bool = Field(
         default=False, description="Whole entries with their bodies instead of compact items."
     )
@@ -178,7 +178,7 @@ class InstructionScopeInput(CamelInput):
     limit: int | None = Field(
         default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent."
     )
-    offset: int = Field(default=0, ge=0, description="Items to leave out at the start.")
+    offset: int = Field(default=0, ge=0, description="Items to skip at the start.")
     full: bool = Field(
         default=False, description="Whole entries with their bodies instead of compact items."
     )

@@ -29,7 +29,7 @@ class InstructionRemoveInput(WriteInput):
     confirm: bool = Field(default=False, description="Needed for more than 10.")
     cascade: bool = Field(default=False, description="Also remove what depends on them.")
     missing_ok: bool = Field(
-        default=False, description="Missing ids are no error, whatever the server's setting."
+        default=False, description="Accept missing ids, whatever the server's setting."
     )
 
     @model_validator(mode="after")

@@ -55,7 +55,7 @@ class InstructionSearchInput(CamelInput):
     @classmethod
     def _not_blank(cls, q: str) -> str:
         if not q.strip():
-            raise ValueError("must hold something to look for")
+            raise ValueError("must not be empty")
         return q
 
 
@@ -170,7 +170,7 @@ class InstructionSortInput(CamelInput):
 class InstructionQueryInput(CamelInput):
     filters: InstructionFiltersInput = Field(
         default_factory=InstructionFiltersInput,
-        description="Conditions that must all hold; an empty list is none.",
+        description="Conditions that must all hold; empty lists match all.",
     )
     sort: InstructionSortInput | None = Field(default=None, description="Order; by id when absent.")
     limit: int = Field(default=DEFAULT_QUERY, ge=1, description="Most items; at most 1000.")
@@ -181,7 +181,7 @@ class InstructionQueryInput(CamelInput):
         default=False, description="Whole entries with their bodies instead of compact items."
     )
     offset: int = Field(
-        default=0, ge=0, description="Items to leave out (older clients; prefer cursor)."
+        default=0, ge=0, description="Items to skip (older clients; prefer cursor)."
     )
     categories_all: list[str] | None = Field(
         default=None, max_length=100, description="Older form: all of these categories."

@@ -96,7 +96,7 @@ class InstructionExportInput(CamelInput):
     ids: list[str] | None = Field(
         default=None, max_length=100_000, description="Only these; all when absent."
     )
-    meta_only: bool = Field(default=False, description="Leave the bodies out.")
+    meta_only: bool = Field(default=False, description="Omit the bodies.")
 
 
 class InstructionExportOutput(TypedDict):
@@ -139,7 +139,7 @@ class InstructionImportInput(WriteInput):
         default="skip", description="What to do with ids that exist."
     )
     should_validate: bool = Field(
-        default=True, alias="validate", description="False trusts the values (never the ids)."
+        default=True, alias="validate", description="False skips checks of values, not of ids."
     )
     batch_size: int | None = Field(default=None, ge=1, description="Files written at a time.")
 

@@ -172,7 +172,7 @@ def hotset_tool(service: InstructionsService) -> Tool:
         name="usage_hotset",
         toolset="instructions",
         title="Most used instructions",
-        description="Instructions ranked by how often and how lately they were used.",
+        description="Instructions ranked by frequency and recency of use.",
         input=UsageHotsetInput,
         output=UsageHotsetOutput,
         handler=threaded(service, handle),

@@ -115,7 +115,7 @@ def _find_change(
             return change
     raise CommonplaceError(
         CHANGE_NOT_FOUND,
-        f"The history of {id_[:130]} holds nothing to restore.",
+        f"The history of {id_[:130]} has nothing to restore.",
         hint="instructions_history lists the changes with their numbers.",
         details={"id": id_[:200], "change": number},
     )

@@ -272,7 +272,7 @@ def _check_limit(limit: int | None) -> None:
         raise CommonplaceError(
             CATALOGUE_LIMIT,
             f"limit {limit} is above the maximum of {MAX_RESULTS} results per call.",
-            hint=f"Ask for at most {MAX_RESULTS} and page on.",
+            hint=f"Ask for at most {MAX_RESULTS} and page through the rest.",
             details={
                 "field": "limit",
                 "limit": "maxQueryResults",

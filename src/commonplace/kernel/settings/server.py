@@ -146,7 +146,7 @@ class ServerSettings(Section):
     drain_seconds: float = setting(
         2.0,
         "After SIGTERM, answer /readyz with 503 for this long before the listener closes, if "
-        "anybody asked for it in the last minute.",
+        "it was requested in the last minute.",
         minimum=0,
         maximum=300,
     )

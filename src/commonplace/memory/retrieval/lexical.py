@@ -126,7 +126,7 @@ class LexicalIndex:
     """Searches words only, while no model is installed."""
 
     def __init__(self, postings: EntryPostings, model_missing: str | None = None) -> None:
-        """Take the reason why there is no model although one is configured."""
+        """Set the reason why the configured model is missing."""
         self.postings = postings
         self._model_missing = model_missing
         # How many documents contain a term, as last seen: chooses the distinctive words of a text.

@@ -158,10 +158,10 @@ def _passage(entry: Entry, text: str) -> Passage:
 
 
 def summaries(tenant: Tenant) -> Partition:
-    """Return where the vectors of what entries say are."""
+    """Return the partition of the vectors of entries."""
     return Partition(tenant, COLLECTION, "summary")
 
 
 def contexts(tenant: Tenant) -> Partition:
-    """Return where the vectors of conversations are."""
+    """Return the partition of the vectors of conversations."""
     return Partition(tenant, COLLECTION, "context")

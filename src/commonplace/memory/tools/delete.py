@@ -45,7 +45,7 @@ def delete_tool(service: MemoryService) -> Tool:
         name="memory_delete",
         toolset="memory",
         title="Delete or restore an entry",
-        description="Take an entry out of sight; restore=true brings it back.",
+        description="Delete an entry; restore=true brings it back.",
         input=MemoryDeleteInput,
         output=MemoryDeleteOutput,
         handler=guarded(handler),

@@ -22,7 +22,7 @@ class MemoryListInput(Arguments):
         False, description="List deleted entries instead; memory_delete restores them."
     )
     limit: int = Field(20, ge=1, le=200, description="Most entries.")
-    offset: int = Field(0, ge=0, le=1_000_000, description="Entries to pass over.")
+    offset: int = Field(0, ge=0, le=1_000_000, description="Entries to skip.")
 
 
 class MemoryListOutput(TypedDict):

@@ -45,7 +45,7 @@ class MemorySearchInput(Arguments):
         None,
         ge=100,
         le=100_000,
-        description="Token budget of the results; the last ones are left out to keep it.",
+        description="Token budget of the results; the last ones are dropped to fit.",
     )
 
 

@@ -1,4 +1,4 @@
-"""`memory_stale`: entries that nobody has used for long."""
+"""`memory_stale`: entries that have not been used for long."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MemoryStaleInput(Arguments):
         None,
         ge=1,
         le=36_500,
-        description="Not read or changed for so many days; default from the settings (90).",
+        description="Days without a read or a change; default from the settings (90).",
     )
     limit: int = Field(20, ge=1, le=200, description="Most entries.")
 
@@ -50,7 +50,7 @@ def stale_tool(service: MemoryService) -> Tool:
         name="memory_stale",
         toolset="memory",
         title="Stale entries",
-        description="Active entries that nobody has read or changed for long.",
+        description="Active entries not read or changed for long.",
         input=MemoryStaleInput,
         output=MemoryStaleOutput,
         handler=guarded(handler),

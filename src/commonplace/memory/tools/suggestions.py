@@ -83,8 +83,8 @@ def suggest_generalize_tool(service: MemoryService) -> Tool:
         name="rekall_suggest_generalize",
         toolset="memory",
         title="Pending generalisation suggestions",
-        description="Groups of three or more episodic entries that tell of the same thing "
-        "and could become one pattern.",
+        description="Groups of three or more episodic entries about the same thing that could "
+        "become one pattern.",
         input=SuggestInput,
         output=SuggestGeneralizeOutput,
         handler=guarded(handler),

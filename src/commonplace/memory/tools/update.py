@@ -72,7 +72,7 @@ def update_tool(service: MemoryService) -> Tool:
         name="memory_update",
         toolset="memory",
         title="Correct an entry",
-        description="Correct, retag or retire an entry. What it was stays in its history.",
+        description="Correct, retag or retire an entry. Old versions stay in its history.",
         input=MemoryUpdateInput,
         output=MemoryUpdateOutput,
         handler=guarded(handler),

@@ -10,9 +10,9 @@ from commonplace.dispatch.tool import Arguments
 from commonplace.kernel.auth import Scope
 from commonplace.openapi.results import DeliveredDocument
 
-LIMIT = "Most items in the answer (default 100, at most 1000); the count fields always tell all."
+LIMIT = "Most items in the answer (default 100, at most 1000); counts are of all."
 OFFSET = "Skip the first N items."
-OVERWRITE = "Replace `output` even if it holds something else than an OpenAPI document."
+OVERWRITE = "Replace `output` even if it is not an OpenAPI document."
 
 
 class DeliveryOutput(TypedDict):

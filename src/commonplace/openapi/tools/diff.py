@@ -23,7 +23,7 @@ class ApiDiffInput(Arguments):
         description="The revised document: exactly one of file, url, content, ref."
     )
     breaking_only: bool = Field(False, description="Only show changes that break clients.")
-    no_info: bool = Field(False, description="Leave informational changes out.")
+    no_info: bool = Field(False, description="Omit informational changes.")
     literal: bool = Field(
         False, description="Across OpenAPI versions, also count differences of format as breaking."
     )

@@ -53,8 +53,7 @@ class GenerateInput(Arguments):
     )
     types: bool = Field(
         True,
-        description="Generate type definitions. Client and server are made of them, so they come "
-        "with both.",
+        description="Generate type definitions. Client and server include them.",
     )
     language: Literal["go", "python"] = Field(
         "go", description="go (standard library only) or python (pydantic models, httpx client)."

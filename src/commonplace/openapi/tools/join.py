@@ -69,7 +69,7 @@ class JoinInput(Arguments):
     )
     semantic_dedup: bool = Field(
         False,
-        description="Merge schemas that say the same under different names; references follow.",
+        description="Merge equal schemas with different names; references follow.",
     )
     output: OptionalText = Field(
         None, max_length=4096, description="File path to write the merged document to."
@@ -142,8 +142,8 @@ def join_tool(service: OpenApiService) -> Tool:
         title="Join API descriptions",
         description=(
             "Merge 2 to 20 OpenAPI documents of one version into one. Equal components are "
-            "recognised; for differing paths and schemas a "
-            "strategy decides; references, operation ids, security and servers are kept true."
+            "recognised; a strategy decides on differing paths and schemas; references, operation "
+            "ids, security and servers stay valid."
         ),
         input=JoinInput,
         output=JoinOutput,

@@ -27,7 +27,7 @@ class ParseInput(Arguments):
         "documents: use pointer.",
     )
     resolve_refs: bool = Field(
-        False, description="Replace $ref pointers by what they name before returning (with full)."
+        False, description="Replace $ref pointers by their targets (with full)."
     )
     pointer: str | None = Field(
         None,

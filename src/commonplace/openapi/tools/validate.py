@@ -21,7 +21,7 @@ class ValidateInput(Arguments):
         False,
         description="Also apply rules beyond the specification; contradictions count as errors.",
     )
-    no_warnings: bool = Field(False, description="Leave warnings out.")
+    no_warnings: bool = Field(False, description="Omit warnings.")
     ignore: list[str] = Field(
         default_factory=list,
         max_length=200,
@@ -93,7 +93,7 @@ def validate_tool(service: OpenApiService) -> Tool:
         description=(
             "Check an OpenAPI document against the official schema of its version and the rules "
             "of the specification. "
-            "Each error or warning has a rule id, JSON pointer, line and a way to mend it. "
+            "Each error or warning has a rule id, JSON pointer, line and a fix. "
             "oas_fix repairs some of them."
         ),
         input=ValidateInput,

@@ -3,11 +3,11 @@
 -- for, and never takes a short query for one that touches half of the table.
 
 -- name: partition_lock
--- The same before a change: until the transaction ends, nobody else changes this partition's statistics.
+-- The same before a change: until the transaction ends, no other one changes this partition's statistics.
 SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope FOR NO KEY UPDATE;
 
 -- name: partition_add
--- Whoever comes second waits for the first, and shares its row.
+-- The second transaction waits for the first, and shares its row.
 INSERT INTO search_partition AS p (tenant, collection, scope) VALUES (:tenant, :collection, :scope)
 ON CONFLICT (tenant, collection, scope) DO UPDATE SET scope = p.scope RETURNING id;
 

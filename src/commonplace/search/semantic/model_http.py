@@ -43,7 +43,7 @@ class ModelError(Exception):
 
 
 class ModelUnavailableError(ModelError):
-    """The model may answer later; `rest_seconds` is set if nobody should ask before that."""
+    """The model may answer later; `rest_seconds` is how long to wait, if it is known."""
 
     def __init__(self, message: str, rest_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -122,7 +122,7 @@ class ModelEndpoint:
         if rest > 0:
             self._count(f"{self.name} model resting")
             raise ModelUnavailableError(
-                f"the {self.name} model failed several times and is left alone for "
+                f"the {self.name} model failed several times and will not be called for "
                 f"{math.ceil(rest)} s",
                 rest,
             )

@@ -25,7 +25,7 @@ class AuditQueryInput(Arguments):
         default=None, max_length=128, description="Only calls of this tenant."
     )
     outcome: Literal["ok", "refused", "rejected", "failed"] | None = Field(
-        default=None, description="Only calls that ended so."
+        default=None, description="Only this outcome."
     )
     code: str | None = Field(
         default=None, max_length=64, description="Only calls that ended with this error code."

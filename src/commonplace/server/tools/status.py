@@ -74,7 +74,7 @@ def tool(service: ServerService) -> Tool:
         toolset="server",
         title="Server status",
         description="Version, what your key may do, and your calls of the last hour; with scope "
-        "admin everybody's, memory and caches.",
+        "admin all calls, memory and caches.",
         input=Nothing,
         output=ServerStatusOutput,
         handler=server_status,

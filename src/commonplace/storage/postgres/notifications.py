@@ -74,7 +74,7 @@ class NotificationChannel:
             try:
                 with self._database.connect() as connection:
                     connection.execute(f"LISTEN {self._channel}")
-                    self._handle()  # for what was queued while nobody listened
+                    self._handle()  # for work queued while the connection was down
                     while not self._stopping.is_set():
                         for _ in connection.notifies(timeout=LISTEN_SECONDS, stop_after=1):
                             self._handle()

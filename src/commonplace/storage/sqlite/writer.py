@@ -97,7 +97,7 @@ class SqliteWriter:
         """Take the write lock and return the units that share the transaction.
 
         Units that arrive while another process holds the lock join the wait, and each one fails as
-        busy when its own time is over: nobody waits as long as the most patient unit.
+        busy when its own time is over, not when that of the most patient unit is.
         """
         while group := self._fail_late(group):
             self._busy_handler.deadline = min(

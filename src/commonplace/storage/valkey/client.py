@@ -112,7 +112,7 @@ class Valkey:
 
         if self._breaker.pause_seconds() > 0:
             raise ValkeyUnavailableError(
-                "the cache failed to answer several times and is not asked for a moment"
+                "the cache failed to answer several times and will not be asked for a moment"
             )
         try:
             answer = await work(self._pool())

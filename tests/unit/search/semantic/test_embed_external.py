@@ -194,7 +194,7 @@ def test_repeated_failures_open_the_circuit_until_a_probe_succeeds(
         with pytest.raises(ModelUnavailableError):
             embed(model)
     asked = len(server.requests)
-    with pytest.raises(ModelUnavailableError, match="left alone") as resting:
+    with pytest.raises(ModelUnavailableError, match="will not be called") as resting:
         embed(model)
     assert resting.value.rest_seconds > 0
     assert len(server.requests) == asked

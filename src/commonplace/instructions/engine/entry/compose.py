@@ -161,7 +161,7 @@ def _merge(
 
 
 def _drop_derived(document: JsonObject, given: Mapping[str, Json]) -> None:
-    """Drop values derived from a field that changes; values that somebody set stay."""
+    """Drop values derived from a field that changes; values that were set explicitly stay."""
     if "body" in given and given["body"] != document.get("body"):
         document.pop("semanticSummary", None)
     changed = {

@@ -16,7 +16,7 @@ _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 
 
 def report_dangling_references(document: JsonObject, issues: IssueLog) -> None:
-    """Report each local reference that leads nowhere as a critical issue."""
+    """Report each unresolved local reference as a critical issue."""
     try:
         texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
     except TypeError:
@@ -62,5 +62,5 @@ class _Dangling(Rewriter):
             and not self._resources
             and not _resolves(self.document, reference)
         ):
-            self.issues.critical(self.pointer("$ref"), f"{reference!r} leads nowhere.")
+            self.issues.critical(self.pointer("$ref"), f"{reference!r} does not resolve.")
         return node

@@ -90,7 +90,7 @@ class DownTo30(Rewriter):
             else:
                 self.issues.warning(
                     self.pointer(key),
-                    f"`{key}` has no form in a 3.0 schema and was dropped: the schema allows more.",
+                    f"`{key}` is not valid in a 3.0 schema and was dropped; it allows more.",
                 )
             del result[key]
         return node if result == node else result
@@ -327,7 +327,7 @@ class DownTo30(Rewriter):
         if isinstance(operation, str) and operation.startswith("#/components/pathItems/"):
             self.issues.warning(
                 self.pointer("operationRef"),
-                "3.0 has no `components.pathItems`, so this leads nowhere.",
+                "3.0 has no `components.pathItems`, so this does not resolve.",
             )
         return node
 

@@ -62,7 +62,7 @@ class DownTo31(Rewriter):
         return self._drop_unknown_fields("encoding", node)
 
     def enter_media_type(self, node: JsonObject) -> JsonObject:
-        """Report a reference to a media type that leads nowhere.
+        """Report a reference to a media type that does not resolve.
 
         The others were already replaced by what they refer to.
         """
@@ -131,7 +131,7 @@ class DownTo31(Rewriter):
                 result["wrapped"] = True
         elif kind != "none":
             self.issues.warning(
-                self.pointer("nodeType"), f"XML node type {kind!r} has no form in 3.1."
+                self.pointer("nodeType"), f"XML node type {kind!r} cannot be expressed in 3.1."
             )
         return result
 
@@ -167,7 +167,7 @@ class DownTo31(Rewriter):
         if node.get("in") == "querystring":
             self.issues.critical(
                 self.pointer(),
-                "A parameter for the whole query string has no form in 3.1 and was dropped.",
+                "3.1 has no parameter for the whole query string; it was dropped.",
             )
             return DROP
         result = node
@@ -206,7 +206,7 @@ class DownTo31(Rewriter):
         for key in lost:
             self.issues.critical(
                 self.pointer(key),
-                f"`{key}` has no form in 3.1 and was dropped; it is kept as `x-{key}`.",
+                f"3.1 has no `{key}`; it is kept as `x-{key}`.",
             )
         return {(f"x-{key}" if key in lost else key): value for key, value in node.items()}
 

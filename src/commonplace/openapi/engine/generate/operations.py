@@ -111,7 +111,9 @@ class ApiReader:
             target = self.merger.resolve(reference)
             if not isinstance(target, dict):
                 self.types.warnings.append(
-                    Notice(reference, "The reference leads nowhere and is left out.", critical=True)
+                    Notice(
+                        reference, "The reference does not resolve and is left out.", critical=True
+                    )
                 )
                 return {}
             node = {

@@ -104,7 +104,7 @@ class TypeReader:
             self.warnings.append(
                 Notice(
                     reference,
-                    "The reference leads nowhere; its values are plain JSON.",
+                    "The reference does not resolve; its values are plain JSON.",
                     critical=True,
                 )
             )

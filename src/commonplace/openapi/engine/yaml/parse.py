@@ -135,7 +135,7 @@ def _choose_sentinel(text: str) -> str:
         if candidate not in text:
             return candidate
     raise CommonplaceError(
-        SPEC_SYNTAX, "The text uses every private character that the parser needs as a mark."
+        SPEC_SYNTAX, "The text uses all private-use characters; the parser needs one of them."
     )
 
 

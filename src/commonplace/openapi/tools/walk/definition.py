@@ -20,7 +20,7 @@ PATH = (
     "without a slash * is any text: *users*."
 )
 METHOD = "HTTP method (get, post, ...), any case."
-EXTENSION = "Filter by extension: x-name (it is there) or x-name=value, e.g. x-internal=true."
+EXTENSION = "Filter by extension: x-name (present) or x-name=value, e.g. x-internal=true."
 GROUPED = "Return {key, count} groups instead of items, largest first."
 STATUS = "Status code: 200, 4xx, default."
 
@@ -38,7 +38,7 @@ class WalkInput(Arguments):
         False, description="Return full objects instead of summaries (default limit 25)."
     )
     resolve_refs: bool = Field(
-        False, description="Replace $ref pointers by what they name in the output."
+        False, description="Replace $ref pointers by their targets in the output."
     )
     limit: int | None = Field(
         None, ge=0, description="Max results (default 100; 25 in detail mode; at most 1000)."

@@ -20,7 +20,7 @@ class DownContext:
         self.values = ValueDown(document, issues)
 
     def resolve(self, node: Json) -> JsonObject:
-        """Return the object that a reference leads to; an empty one if it leads nowhere."""
+        """Return the target of a reference; an empty object if it does not resolve."""
         for _ in range(20):
             if not isinstance(node, dict):
                 return {}
@@ -30,7 +30,7 @@ class DownContext:
             try:
                 node = resolve_pointer(self.document, reference)
             except LookupError:
-                self.issues.critical("", f"{reference!r} leads nowhere.")
+                self.issues.critical("", f"{reference!r} does not resolve.")
                 return {}
         return {}
 

@@ -147,7 +147,7 @@ class ValueDown:
             try:
                 return self.flatten(resolve_pointer(self.document, reference), at, depth + 1)
             except LookupError:
-                self.issues.critical(at, f"{reference!r} leads nowhere; a string is assumed.")
+                self.issues.critical(at, f"{reference!r} does not resolve; a string is assumed.")
                 return {"type": "string"}
         result = {
             key: value

@@ -183,7 +183,7 @@ def value_schema(source: JsonObject, issues: IssueLog, at: list[str]) -> JsonObj
         if items.get("collectionFormat", "csv") != "csv":
             issues.warning(
                 pointer_of(at, "items"),
-                f"collectionFormat {items['collectionFormat']!r} of nested items has no 3.0 form.",
+                f"3.0 has no collectionFormat {items['collectionFormat']!r} for nested items.",
             )
         schema["items"] = (
             value_schema(items, issues, [*at, "items"]) if "$ref" not in items else items
