@@ -55,6 +55,8 @@ class App:
         services.keys.start()
         if on_postgres(self.settings):
             _ = services.files
+            if services.audit is not None:
+                services.audit_shipper.start()
         elif self.settings.mcp.files.index.workers > 0:
             from commonplace.storage.disk.signal_file import index_request
 
@@ -186,7 +188,7 @@ def _product(
 def _authenticator(services: Services) -> Authenticator:
     settings = services.settings
 
-    def record_refusal(error: CommonplaceError) -> None:
+    def record_refusal(error: CommonplaceError, address: str | None) -> None:
         """Record a request without a valid key; the authenticator bounds their number."""
         services.metrics.count("unauthenticated")
         if services.audit is None:
@@ -202,6 +204,8 @@ def _authenticator(services: Services) -> Authenticator:
             "trace_id": "",
             "arguments": {},
         }
+        if address is not None:
+            record["address"] = address
         try:
             services.audit.append(record)
         except CommonplaceError as failed:

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch
     from commonplace.server.service import ServerService
+    from commonplace.storage.audit.shipper import AuditShipper
     from commonplace.storage.credentials.key_records import KeyRegistry
     from commonplace.storage.credentials.server_secret import ServerSecret
     from commonplace.storage.network_loop import NetworkLoop
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.valkey.client import Valkey
     from commonplace.storage.valkey.rates import ValkeyRates
+    from commonplace.telemetry.trail import AuditTrail
 
 Gauge = Callable[[], Mapping[str, int]]
 
@@ -125,7 +127,7 @@ class Services:
         return ServerService(
             __version__,
             self.metrics,
-            self.settings.audit_directory,
+            self.trail,
             self.audit,
             with_diagnostics=self.settings.trace.health_mixed,
             read_only=self.settings.server.read_only,
@@ -133,6 +135,25 @@ class Services:
             integrity=self.upkeep.integrity,
             started=self._started,
         )
+
+    @lazy
+    def trail(self) -> AuditTrail:
+        """The audit trail of all servers of a team, else of the data folder."""
+        from commonplace.telemetry.trail import FolderTrail
+
+        folder = FolderTrail(self.settings.audit_directory)
+        if not on_postgres(self.settings):
+            return folder
+        from commonplace.bootstrap.team import open_team_trail
+
+        return open_team_trail(self, folder)
+
+    @lazy
+    def audit_shipper(self) -> AuditShipper:
+        """Brings the audit records of this data folder to the database of a team."""
+        from commonplace.bootstrap.team import open_shipper
+
+        return self._close_later(open_shipper(self))
 
     @lazy
     def postgres(self) -> PostgresDatabase:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from commonplace.files.service import FilesService
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
     from commonplace.memory.service import MemoryService
+    from commonplace.storage.audit.shipper import AuditShipper
+    from commonplace.storage.audit.trail import TeamTrail
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
     from commonplace.storage.postgres.database import PostgresDatabase
     from commonplace.storage.postgres.migrations import SchemaComponent
+    from commonplace.telemetry.trail import FolderTrail
 
 
 def on_postgres(settings: Settings) -> bool:
@@ -33,9 +36,10 @@ def postgres_components() -> list[SchemaComponent]:
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
+    from commonplace.storage.audit.records import SCHEMA as AUDIT
     from commonplace.storage.postgres.migrations import CREDENTIALS, STORAGE
 
-    return [STORAGE, CREDENTIALS, SEARCH, FILES, MEMORY, SESSIONS]
+    return [STORAGE, CREDENTIALS, AUDIT, SEARCH, FILES, MEMORY, SESSIONS]
 
 
 def open_postgres(settings: Settings) -> PostgresDatabase:
@@ -150,10 +154,37 @@ def team_sessions(services: Services) -> SessionDirectory:
     return SessionDirectory(PostgresSessionStore(services.postgres))
 
 
+def open_shipper(services: Services) -> AuditShipper:
+    """Open what brings the audit records of the data folder to the database."""
+    from commonplace.storage.audit.origin import read_origin
+    from commonplace.storage.audit.records import AuditTable
+    from commonplace.storage.audit.shipper import AuditShipper
+
+    settings = services.settings
+    table = AuditTable(services.postgres)
+    return AuditShipper(settings.audit_directory, table, read_origin(settings.data))
+
+
+def open_team_trail(services: Services, folder: FolderTrail) -> TeamTrail:
+    """Open the audit trail over all servers; this server's own records are brought there first."""
+    from commonplace.storage.audit.records import AuditTable
+    from commonplace.storage.audit.trail import TeamTrail
+
+    return TeamTrail(
+        AuditTable(services.postgres),
+        catch_up=lambda seconds: services.audit_shipper.catch_up(seconds),
+        folder=folder,
+    )
+
+
 async def team_gauges(services: Services) -> dict[str, float]:
     """Return gauges for /metrics: connections to PostgreSQL, and circuit breakers that are open."""
     settings = services.settings
-    gauges: dict[str, float] = services.postgres.figures() if on_postgres(settings) else {}
+    gauges: dict[str, float] = {}
+    if on_postgres(settings):
+        gauges |= services.postgres.figures()
+        if settings.audit.enabled:
+            gauges["audit_lag_seconds"] = round(services.audit_shipper.lag_seconds, 3)
     search = settings.mcp.files.search
     if search.embedding.provider == "openai" or search.rerank.enabled:
         models = services.external_models

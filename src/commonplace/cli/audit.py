@@ -10,17 +10,21 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.storage.disk.access import require_folder
 from commonplace.telemetry.query import MAX_RECORDS, AuditFilter
-from commonplace.telemetry.query import query_audit as query_records
-from commonplace.telemetry.verify import verify as verify_chains
+from commonplace.telemetry.trail import AuditTrail, FolderTrail
 
 app = typer.Typer(help="Read and verify the audit trail.", no_args_is_help=True)
 
 
+LocalFlag = Annotated[
+    bool, typer.Option("--local", help="Only the chains of this data folder, not of all servers.")
+]
+
+
 @app.command()
-def verify(as_json: JsonFlag = False) -> None:
+def verify(local: LocalFlag = False, as_json: JsonFlag = False) -> None:
     """Check every chain for changed, removed, reordered or cut records.
 
-    Exit code 1 if a chain is not intact.
+    On PostgreSQL the chains of all servers are checked. Exit code 1 if a chain is not intact.
 
     Example:
       commonplace audit verify --json
@@ -28,7 +32,7 @@ def verify(as_json: JsonFlag = False) -> None:
     settings = session().config().settings
     if not settings.audit_directory.is_dir():
         require_folder(settings.data)  # a new data folder has no trail; a wrong path is an error
-    verdict = verify_chains(settings.audit_directory)
+    verdict = _trail(local).verify()
     if as_json:
         print_json(verdict.as_dict())
     else:
@@ -64,6 +68,7 @@ def query(
     limit: Annotated[
         int, typer.Option(min=1, max=MAX_RECORDS, help="Most records, newest first.")
     ] = 50,
+    local: LocalFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show changes and refusals, newest first.
@@ -73,9 +78,19 @@ def query(
       commonplace audit query --tool file_write --since 2026-01-31 --json
     """
     wanted = AuditFilter(tenant, tool, outcome, code, trace_id, since, until, limit)
-    records = query_records(session().config().settings.audit_directory, wanted)
+    records = _trail(local).query(wanted)
     if as_json:
         print_json({"records": records, "returned": len(records)})
         return
     columns = ("ts", "tool", "tenant", "label", "outcome", "code", "trace_id")
     out.print(table(columns, [[record.get(column) for column in columns] for record in records]))
+
+
+def _trail(local: bool) -> AuditTrail:
+    """Return the trail of all servers, or of this data folder."""
+    from commonplace.bootstrap.team import on_postgres
+
+    settings = session().config().settings
+    if local or not on_postgres(settings):
+        return FolderTrail(settings.audit_directory)
+    return session().app().services.trail

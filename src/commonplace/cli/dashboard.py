@@ -47,8 +47,8 @@ def app_over_http(app: App, environ: Mapping[str, str]) -> App:
     )
     pipeline = app.pipeline.with_registry(registry)
 
-    def authenticate(headers: Mapping[str, str]) -> AuthContext:
-        return app.authenticator.beside_stdio(headers, environ)
+    def authenticate(headers: Mapping[str, str], address: str | None = None) -> AuthContext:
+        return app.authenticator.beside_stdio(headers, environ, address)
 
     return replace(
         app,

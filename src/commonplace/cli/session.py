@@ -160,8 +160,19 @@ class CommandSession:
             )
 
     def close(self) -> None:
+        if self._app is not None:
+            self._ship_audit(self._app)
         self._closing.close()
         self._app = None
+
+    def _ship_audit(self, app: App) -> None:
+        """Bring the records of this command to the database, where no server would do it."""
+        from commonplace.bootstrap.team import on_postgres
+
+        audit = app.services.audit
+        if audit is not None and audit.has_written and on_postgres(app.settings):
+            with contextlib.suppress(CommonplaceError):  # they stay in the folder until later
+                _ = app.services.audit_shipper  # closing it ships
 
 
 def _for_terminal(settings: Settings) -> Settings:

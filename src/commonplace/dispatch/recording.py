@@ -134,6 +134,7 @@ class CallRecorder:
             outcome.trace_id,
             arguments,
             self._agent,
+            auth.address,
         )
 
     def _trace(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None) -> None:

@@ -71,33 +71,36 @@ class Authenticator:
         self._metadata_url = metadata_url(settings)
         self._keys = keys
         self._failures = TokenBuckets(failures_per_minute / 60, failures_per_minute)
-        self.on_refusal: Callable[[CommonplaceError], None] = lambda error: None
+        self.on_refusal: Callable[[CommonplaceError, str | None], None] = lambda error, address: (
+            None
+        )
 
-    def authenticate(self, headers: Mapping[str, str]) -> AuthContext:
+    def authenticate(self, headers: Mapping[str, str], address: str | None = None) -> AuthContext:
         """Return the caller. Raises UNAUTHENTICATED and CALL_RATE_LIMITED.
 
-        In mode `none` everyone is the local user: the server then binds loopback only.
+        In mode `none` everyone is the local user: the server then binds loopback only. `address`
+        is where the request came from, for the audit trail.
         """
         model_key = _model_key(headers)
         if self._mode == "none":
             user = local_user()
-            return (
-                AuthContext(user.tenant, user.scopes, user.label, model_key=model_key)
-                if model_key
-                else user
+            if not model_key and not address:
+                return user
+            return AuthContext(
+                user.tenant, user.scopes, user.label, model_key=model_key, address=address
             )
         token = bearer(headers)
         key = self._keys.find(token) if token else None
         if key is not None:
-            return _context_of(key, model_key)
+            return _context_of(key, model_key, address)
         if (
             token
             and self._mode == "passthrough"
             and not token.startswith(OUR_PREFIX)
             and token not in self._reserved()
         ):
-            return passthrough(token)
-        raise self._refuse(headers, token)
+            return passthrough(token, address)
+        raise self._refuse(headers, token, address)
 
     def stdio(self, environ: Mapping[str, str]) -> AuthContext:
         """Return the local user, or the owner of the key in COMMONPLACE_KEY, which may do less."""
@@ -113,15 +116,17 @@ class Authenticator:
             )
         return _context_of(key, None)
 
-    def beside_stdio(self, headers: Mapping[str, str], environ: Mapping[str, str]) -> AuthContext:
+    def beside_stdio(
+        self, headers: Mapping[str, str], environ: Mapping[str, str], address: str | None = None
+    ) -> AuthContext:
         """Return the caller of a stdio server's dashboard, who may do at most what stdio may.
 
         Raises UNAUTHENTICATED once the key in COMMONPLACE_KEY is revoked.
         """
         own = self.stdio(environ)
         if self._mode == "none":
-            return replace(own, model_key=_model_key(headers))
-        caller = self.authenticate(headers)
+            return replace(own, model_key=_model_key(headers), address=address)
+        caller = self.authenticate(headers, address)
         if own.key_id is None:
             return caller
         if caller.tenant != own.tenant:
@@ -139,7 +144,9 @@ class Authenticator:
         """
         return frozenset((LOCAL_TENANT, *self._keys.tenants()))
 
-    def _refuse(self, headers: Mapping[str, str], token: str | None) -> CommonplaceError:
+    def _refuse(
+        self, headers: Mapping[str, str], token: str | None, address: str | None
+    ) -> CommonplaceError:
         """Return the error, and record the refusal while their rate allows it.
 
         The rate bounds guessing, and what refusals write to the disk. A request without
@@ -168,7 +175,7 @@ class Authenticator:
         )
         if wait == 0:
             self._failures.take(bucket)
-            self.on_refusal(error)
+            self.on_refusal(error, address)
         return error
 
 
@@ -183,7 +190,7 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     )
 
 
-def passthrough(token: str) -> AuthContext:
+def passthrough(token: str, address: str | None = None) -> AuthContext:
     """Return the caller whose bearer is its own tenant and its key for models.
 
     See docs/reference/contracts/files.md, section 3.
@@ -196,6 +203,7 @@ def passthrough(token: str) -> AuthContext:
         model_key=token,
         token_hash=hashed,
         configured=False,
+        address=address,
     )
 
 
@@ -268,9 +276,14 @@ def check_bind(host: str, settings: AuthSettings) -> None:
         )
 
 
-def _context_of(key: StoredKey, model_key: str | None) -> AuthContext:
+def _context_of(key: StoredKey, model_key: str | None, address: str | None = None) -> AuthContext:
     return AuthContext(
-        key.tenant, scopes_up_to(key.scope), key.label, key_id=key.id, model_key=model_key
+        key.tenant,
+        scopes_up_to(key.scope),
+        key.label,
+        key_id=key.id,
+        model_key=model_key,
+        address=address,
     )
 
 

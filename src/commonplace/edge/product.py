@@ -25,10 +25,13 @@ def tool_message_bytes(settings: Settings) -> int:
     return max(TOOL_MESSAGE_BYTES, 6 * settings.mcp.files.max_payload_bytes + MEBIBYTE)
 
 
-Authenticate = Callable[[Mapping[str, str]], AuthContext]
+class Authenticate(Protocol):
+    """Returns the caller of a request by its headers; `address` is where it came from."""
+
+    def __call__(self, headers: Mapping[str, str], address: str | None = None) -> AuthContext: ...
 
 
-def _local_caller(headers: Mapping[str, str]) -> AuthContext:
+def _local_caller(headers: Mapping[str, str], address: str | None = None) -> AuthContext:
     return local_user()
 
 

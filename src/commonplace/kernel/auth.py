@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import NewType
@@ -49,6 +49,8 @@ class AuthContext:
     token_hash: str | None = None
     # A key of this server or its local user: only these may write the shared catalogue.
     configured: bool = True
+    # Where the request came from, as the server or a trusted proxy reports it; for the audit trail.
+    address: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:  # a model key must not reach a log through repr
         return (

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.clock import Clock, utc_now
@@ -22,9 +21,10 @@ from commonplace.server.model import (
 )
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
-from commonplace.telemetry.query import AuditFilter, query_audit
+from commonplace.telemetry.query import AuditFilter
 from commonplace.telemetry.timeline import memory_bytes
-from commonplace.telemetry.verify import ChainVerdict, verify
+from commonplace.telemetry.trail import AuditTrail
+from commonplace.telemetry.verify import ChainVerdict
 
 
 class ServerService:
@@ -34,7 +34,7 @@ class ServerService:
         self,
         version: str,
         metrics: Metrics,
-        audit_directory: Path,
+        trail: AuditTrail,
         audit: AuditLog | None,
         *,
         with_diagnostics: bool = False,
@@ -46,7 +46,7 @@ class ServerService:
     ) -> None:
         self._version = version
         self._metrics = metrics
-        self._audit_directory = audit_directory
+        self._trail = trail
         self._audit = audit
         self._with_diagnostics = with_diagnostics
         self._read_only = read_only
@@ -93,7 +93,7 @@ class ServerService:
 
     def audit_records(self, wanted: AuditFilter, with_reads: bool) -> AuditPage:
         """Return records that match, with the latest reads of this process where asked."""
-        records: list[Mapping[str, Json]] = list(query_audit(self._audit_directory, wanted))
+        records: list[Mapping[str, Json]] = list(self._trail.query(wanted))
         if with_reads and self._audit is not None:
             records += [
                 {**read, "chain": None}
@@ -109,7 +109,7 @@ class ServerService:
 
     def verify_audit(self) -> ChainVerdict:
         """Check every audit chain."""
-        return verify(self._audit_directory)
+        return self._trail.verify()
 
     def _process(self) -> ProcessOverview:
         usage = ProcessUsage(

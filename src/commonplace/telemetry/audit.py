@@ -43,6 +43,7 @@ class AuditLog:
         # Chains of this process whose files were removed: each later chain names them.
         self._lost: dict[str, Mark] = {}
         self._closed = False
+        self._has_written = False
 
     def ready(self) -> None:
         """Raise AUDIT_UNAVAILABLE unless a record can be written now."""
@@ -64,6 +65,11 @@ class AuditLog:
             except OSError as error:
                 self._drop()
                 raise _unavailable(error, self.directory) from error
+
+    @property
+    def has_written(self) -> bool:
+        """Whether this process has a chain."""
+        return self._has_written
 
     def probe(self) -> None:
         """Raise AUDIT_UNAVAILABLE unless a file can be created. The file is removed again."""
@@ -94,6 +100,7 @@ class AuditLog:
         if self._chain is None or self._chain.failed or self._chain.name in self._lost:
             self._drop()
             self._chain = OpenChain(self.directory, iso(self._clock()), self._lost)
+            self._has_written = True
         return self._chain
 
     def _drop(self) -> None:

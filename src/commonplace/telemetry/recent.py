@@ -26,6 +26,7 @@ class FinishedCall(NamedTuple):
     trace_id: str
     arguments: Mapping[str, Json]
     agent: str | None = None  # MCP_AGENT_ID of the process
+    address: str | None = None  # of a caller over HTTP
 
     def as_record(self) -> JsonObject:
         """Return the call in the form of an audit record."""
@@ -46,6 +47,8 @@ class FinishedCall(NamedTuple):
             record["key_id"] = self.key_id
         if self.agent is not None:
             record["agent"] = self.agent
+        if self.address is not None:
+            record["address"] = self.address
         if self.code is not None:
             record["code"] = self.code
         return record

@@ -175,7 +175,7 @@ def test_wrong_keys_are_rate_limited_and_valid_ones_are_not(store: KeyStore) -> 
     _, token = store.add("a", "b", Scope.READ)
     seen: list[str] = []
     authenticator = Authenticator(AuthSettings(mode="keys"), store, failures_per_minute=5)
-    authenticator.on_refusal = lambda error: seen.append(error.code.name)
+    authenticator.on_refusal = lambda error, address: seen.append(error.code.name)
     codes = []
     for _ in range(8):
         with pytest.raises(CommonplaceError) as caught:
@@ -201,7 +201,7 @@ def test_a_request_without_a_key_is_challenged_after_any_number_of_wrong_keys(
 ) -> None:
     authenticator = Authenticator(AuthSettings(mode="keys"), store, failures_per_minute=3)
     recorded: list[str] = []
-    authenticator.on_refusal = lambda error: recorded.append(error.code.name)
+    authenticator.on_refusal = lambda error, address: recorded.append(error.code.name)
 
     def told(headers: dict[str, str]) -> CommonplaceError:
         with pytest.raises(CommonplaceError) as caught:

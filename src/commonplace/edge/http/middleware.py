@@ -24,6 +24,7 @@ from commonplace.kernel.errors import CommonplaceError
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+MAX_ADDRESS = 64  # a proxy may forward any text
 ROUTING_HEADERS = frozenset({"mcp-protocol-version", "mcp-method", "mcp-name"})
 
 
@@ -113,7 +114,8 @@ def authenticate(product: Product, endpoint: Endpoint) -> Handler:
 
     def step(head: RequestHead, receive: Receive, send: Send) -> Awaitable[None]:
         try:
-            caller = product.authenticate(head.headers)
+            client = head.scope.get("client")
+            caller = product.authenticate(head.headers, client[0][:MAX_ADDRESS] if client else None)
         except CommonplaceError as error:
             return unauthorized(error)(head.scope, receive, send)
         selection, read_only = requested_selection(head.headers, product.selection)

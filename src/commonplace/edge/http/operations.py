@@ -37,7 +37,8 @@ def operation_routes(
         if refused is not None:
             return refused
         try:
-            caller = authenticate(request.headers)
+            client = request.client
+            caller = authenticate(request.headers, client.host if client is not None else None)
             if not caller.has(Scope.ADMIN):
                 raise CommonplaceError(
                     SCOPE_REQUIRED, "Metrics of all tenants need a key with scope admin."

@@ -159,7 +159,7 @@ class ServerSettings(Section):
     trusted_proxies: tuple[str, ...] = setting(
         (),
         "Addresses or networks of proxies in front of this server: exempt from the limit per "
-        "address, trusted for `X-Forwarded-Proto`.",
+        "address, trusted for `X-Forwarded-Proto` and, in the audit trail, `X-Forwarded-For`.",
     )
 
 

@@ -60,6 +60,8 @@ class AuditRecord(TypedDict):
     code: NotRequired[str]
     key_id: NotRequired[str]
     name: NotRequired[str]
+    address: NotRequired[str]
+    server: NotRequired[str]
 
 
 class AuditQueryOutput(TypedDict):
