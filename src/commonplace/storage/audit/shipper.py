@@ -22,7 +22,7 @@ log = logging.getLogger("commonplace.audit")
 
 PASS_SECONDS = 0.5
 REPORT_SECONDS = 5.0  # without new records
-SCAN_SHARE = 20  # a folder with very many chains is read less often
+SCAN_SHARE = 10  # a folder with very many chains is read less often
 LOCK_NAME = "ship.lock"
 
 
@@ -37,7 +37,8 @@ class AuditShipper:
         self._positions: dict[str, SpoolPosition] = {}
         self._stuck: dict[str, int] = {}  # chains with a problem, and their size then
         self._reported_at = float("-inf")
-        self._complete_at = time.monotonic()
+        self._waiting_since: float | None = None
+        self._scan_seconds = 0.0
         self._passes = 0
         self._changed = threading.Condition()
         self._wake = threading.Event()
@@ -61,9 +62,9 @@ class AuditShipper:
 
     @property
     def lag_seconds(self) -> float:
-        """Seconds since every record of the folder had arrived; 0 while nothing waits."""
-        behind = time.monotonic() - self._complete_at
-        return behind if behind > 2 * PASS_SECONDS else 0.0
+        """Seconds for which records have been seen in the folder that did not arrive yet."""
+        since = self._waiting_since
+        return time.monotonic() - since if since is not None else 0.0
 
     def catch_up(self, seconds: float) -> bool:
         """Wait until what is in the folder now has arrived. Return False if it took too long."""
@@ -78,30 +79,31 @@ class AuditShipper:
         """Make one pass; return whether everything arrived. Errors are logged, not raised."""
         with self._pass_lock:
             if not self._leader.try_acquire():
-                self._complete_at = time.monotonic()
                 return True  # another process of this folder ships
+            began = time.monotonic()
             try:
                 self._ship_all(closing)
             except Exception as failed:  # whatever it is: records stay in the folder until later
                 log.info("audit records wait for the database: %s", failed)
+                self._waiting_since = self._waiting_since or began
                 return False
-        self._complete_at = time.monotonic()
+            self._waiting_since = None
         return True
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            began = time.monotonic()
             complete = self.ship_once()
             with self._changed:
                 if complete:
                     self._passes += 1
                     self._changed.notify_all()
-            took = time.monotonic() - began
-            self._wake.wait(max(PASS_SECONDS, min(SCAN_SHARE * took, 4 * PASS_SECONDS)))
+            self._wake.wait(max(PASS_SECONDS, SCAN_SHARE * self._scan_seconds))
             self._wake.clear()
 
     def _ship_all(self, closing: bool) -> None:
+        began = time.monotonic()
         sizes = self._spool.sizes()
+        self._scan_seconds = time.monotonic() - began
         self._find_arrived(sizes)
         waiting = {
             chain: self._positions[chain]
@@ -109,6 +111,8 @@ class AuditShipper:
             if size > self._positions[chain].offset and self._stuck.get(chain) != size
         }
         now = time.monotonic()
+        if waiting:
+            self._waiting_since = self._waiting_since or began
         if waiting or closing or now - self._reported_at > REPORT_SECONDS:
             heads = {chain: self._spool.head(chain) or EMPTY for chain in waiting}
             self._table.report(self._origin, heads)
