@@ -37,6 +37,7 @@ test: $(VENV)/.dev check ## set up and run all tests
 	@$(BIN)/commonplace models install --if-missing
 	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/setup_chromium.py
+	$(BIN)/python tools/setup_proxies.py
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev ## format, lint, types, imports, docs drift, links of the site
@@ -56,6 +57,7 @@ bench: $(VENV)/.dev ## benchmarks: make bench SUITE=core
 	$(BIN)/python -m benchmarks.$(subst -,_,$(SUITE))
 
 soak: $(VENV)/.dev ## the long campaigns, whole
+	$(BIN)/python tools/setup_proxies.py
 	COMMONPLACE_SOAK=1 $(BIN)/python -m pytest --timeout=7200
 
 docs: $(VENV)/.dev ## write the generated reference

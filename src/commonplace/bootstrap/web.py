@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -42,7 +43,12 @@ def http_options(app: App, host: str) -> HttpOptions:
         sessions=team_sessions(app.services) if on_postgres(app.settings) else None,
     )
     routes = operation_routes(
-        auth, product.authenticate, app.services.metrics, product.version, host_check(options)
+        auth,
+        product.authenticate,
+        app.services.metrics,
+        product.version,
+        host_check(options),
+        [ipaddress.ip_network(text, strict=False) for text in server.metrics_addresses],
     )
     options = replace(options, routes=(*routes, _graph_route(app, options)))
     return _with_console(app, options) if find_spec("nicegui") is not None else options

@@ -1,5 +1,5 @@
 // The official TypeScript client against one server: lists the tools, calls one rightly and one wrongly, prints what it saw.
-// usage: node client.mjs SDK_FOLDER http URL | node client.mjs SDK_FOLDER stdio COMMAND [ARGUMENT...]
+// usage: node client.mjs SDK_FOLDER http URL [HEADERS_AS_JSON] | node client.mjs SDK_FOLDER stdio COMMAND [ARGUMENT...]
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -8,7 +8,9 @@ const load = (path) => import(pathToFileURL(join(folder, 'dist', 'esm', 'client'
 const { Client } = await load('index.js');
 const transport =
   transportName === 'http'
-    ? new (await load('streamableHttp.js')).StreamableHTTPClientTransport(new URL(target))
+    ? new (await load('streamableHttp.js')).StreamableHTTPClientTransport(new URL(target), {
+        requestInit: { headers: JSON.parse(rest[0] ?? '{}') },
+      })
     : new (await load('stdio.js')).StdioClientTransport({ command: target, args: rest, env: { ...process.env } });
 
 const client = new Client({ name: 'typescript-client', version: '1.0.0' });

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import ipaddress
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,13 +56,18 @@ class ConnectionLimits:
 
     def is_trusted(self, address: str) -> bool:
         """Whether an address is that of a proxy, which many clients share."""
-        if not self.trusted_proxies:
-            return False
-        try:
-            found = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
-            return False
-        return any(found in network for network in self.trusted_proxies)
+        return is_within(address, self.trusted_proxies)
+
+
+def is_within(address: str, networks: Sequence[Network]) -> bool:
+    """Whether an address belongs to one of these networks."""
+    if not networks:
+        return False
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return any(found in network for network in networks)
 
 
 def _affordable(wanted: int) -> int:
@@ -143,6 +149,16 @@ class GuardedProtocol(HttpToolsProtocol):
         self._disarm()
         self._release()
         super().connection_lost(exc)
+
+    @property
+    def is_idle_proxy(self) -> bool:
+        """Whether a proxy keeps this connection open for later requests."""
+        return (
+            (self.cycle is None or self.cycle.response_complete)
+            and self._address is not None
+            and self._limits.is_trusted(self._address)
+            and not self.transport.is_closing()
+        )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -7,19 +7,20 @@ import contextlib
 import errno
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from types import FrameType
 
 import uvicorn
 
 from commonplace.edge.http.application import build_app
-from commonplace.edge.http.connections import guarded_protocol
-from commonplace.edge.http.draining import Draining
+from commonplace.edge.http.connections import GuardedProtocol, guarded_protocol
 from commonplace.edge.http.reach import HttpOptions
 from commonplace.edge.product import Product
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 
 STOP_SECONDS = 10
+PROXY_SECONDS = 10  # a proxy should close its idle connections sooner
+LOOK_SECONDS = 0.05
 BACKLOG = 2048
 
 
@@ -30,7 +31,7 @@ def serve_http(
 
     `announce` is called with the address once the socket listens.
     """
-    server = _Graceful(_config(product, options), options.draining)
+    server = _Graceful(_config(product, options), options)
     with server.capture_signals():  # from before the socket listens: a signal then is not fatal
         listener = bind(host, port)
         announce(address_of(listener))
@@ -59,9 +60,10 @@ class _Graceful(uvicorn.Server):
     second one, or SIGINT, stops it at once.
     """
 
-    def __init__(self, config: uvicorn.Config, draining: Draining) -> None:
+    def __init__(self, config: uvicorn.Config, options: HttpOptions) -> None:
         super().__init__(config)
-        self._draining = draining
+        self._draining = options.draining
+        self._limits = options.connections
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM and not self._draining.begun:
@@ -74,6 +76,43 @@ class _Graceful(uvicorn.Server):
         if self._draining.over:
             self.should_exit = True
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._draining.begun and self._limits.trusted_proxies:
+            await self._leave_proxies(sockets or [])
+        await super().shutdown(sockets)
+
+    async def _leave_proxies(self, sockets: list[socket.socket]) -> None:
+        """Stop listening, and let proxies close their idle connections.
+
+        A proxy cannot repeat a POST that it sent on a connection while the server closed it. It
+        can choose another server if a connection is refused.
+        """
+        loop = asyncio.get_running_loop()
+        waiting = accept_waiting(sockets)
+        for server in self.servers:
+            server.close()
+        self.server_state.default_headers.append((b"connection", b"close"))
+        for connection in waiting:
+            await loop.connect_accepted_socket(self._new_protocol, connection)
+        give_up_at = loop.time() + PROXY_SECONDS
+        # polled, as uvicorn itself waits for connections
+        while (  # noqa: ASYNC110
+            self._has_idle_proxy() and loop.time() < give_up_at and not self.force_exit
+        ):
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _new_protocol(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
+
+    def _has_idle_proxy(self) -> bool:
+        return any(
+            isinstance(connection, GuardedProtocol) and connection.is_idle_proxy
+            for connection in self.server_state.connections
+        )
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -94,6 +133,22 @@ class _Guest(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+def accept_waiting(listeners: Sequence[socket.socket]) -> list[socket.socket]:
+    """Accept the connections that clients have opened and the server has not taken yet.
+
+    Closing a listener would reset them.
+    """
+    accepted: list[socket.socket] = []
+    for listener in listeners:
+        listener.setblocking(False)
+        with contextlib.suppress(OSError):  # there are no more
+            while True:
+                connection, _ = listener.accept()
+                connection.setblocking(False)
+                accepted.append(connection)
+    return accepted
 
 
 def bind(host: str, port: int, tries: int = 1) -> socket.socket:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from commonplace.edge.authenticate import METADATA_PATH, has_metadata, protected_resource
+from commonplace.edge.http.connections import Network, is_within
 from commonplace.edge.http.reach import HttpOptions, refuse_reach
 from commonplace.edge.http.responses import unauthorized
 from commonplace.edge.product import Authenticate
@@ -29,10 +30,13 @@ def operation_routes(
     metrics: Metrics,
     version: str,
     refuse: Callable[[Request], Response | None],
+    metrics_networks: Sequence[Network] = (),
 ) -> list[BaseRoute]:
     started = time.monotonic()
 
-    async def show_metrics(request: Request) -> Response:
+    def refuse_metrics(request: Request) -> Response | None:
+        if request.client is not None and is_within(request.client.host, metrics_networks):
+            return None
         refused = refuse(request)
         if refused is not None:
             return refused
@@ -41,10 +45,18 @@ def operation_routes(
             caller = authenticate(request.headers, client.host if client is not None else None)
             if not caller.has(Scope.ADMIN):
                 raise CommonplaceError(
-                    SCOPE_REQUIRED, "Metrics of all tenants need a key with scope admin."
+                    SCOPE_REQUIRED,
+                    "Metrics of all tenants need a key with scope admin.",
+                    hint="Or list the address of the scraper in settings.server.metrics_addresses.",
                 )
         except CommonplaceError as error:
             return unauthorized(error)
+        return None
+
+    async def show_metrics(request: Request) -> Response:
+        refused = refuse_metrics(request)
+        if refused is not None:
+            return refused
         gauges: dict[str, float] = {}
         for probe in metrics.probes:
             with contextlib.suppress(

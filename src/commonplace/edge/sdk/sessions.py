@@ -78,9 +78,9 @@ class SdkSessions:
                 await self.discard(session_id)
             elif scope["method"] == "DELETE":
                 await self._directory.end(session_id)
-                if session_id not in self._manager._server_instances:
-                    await _answer_deleted(send)
-                    return
+                await self.discard(session_id)
+                await _answer_deleted(send)
+                return
             else:
                 await self._reopen(record, scope)
                 if scope["method"] == "GET":

@@ -64,16 +64,17 @@ def _check_reach(server: ServerSettings) -> Iterator[Conflict]:
                 f"contains {host[:80]!r}; give a name without scheme, port or path",
                 hint,
             )
-    for proxy in server.trusted_proxies:
-        try:
-            ipaddress.ip_network(proxy, strict=False)
-        except ValueError:
-            hint = "For example 10.0.0.7 or 10.0.0.0/24."
-            yield Conflict(
-                "server.trusted_proxies",
-                f"contains {proxy[:80]!r}, which is neither an address nor a network",
-                hint,
-            )
+    for name in ("trusted_proxies", "metrics_addresses"):
+        for address in getattr(server, name):
+            try:
+                ipaddress.ip_network(address, strict=False)
+            except ValueError:
+                hint = "For example 10.0.0.7 or 10.0.0.0/24."
+                yield Conflict(
+                    f"server.{name}",
+                    f"contains {address[:80]!r}, which is neither an address nor a network",
+                    hint,
+                )
     for origin in server.allowed_origins:
         if origin != "null" and not _ORIGIN.fullmatch(origin):
             hint = "For example https://app.example.org or http://localhost:5173, in lower case."

@@ -159,7 +159,13 @@ class ServerSettings(Section):
     trusted_proxies: tuple[str, ...] = setting(
         (),
         "Addresses or networks of proxies in front of this server: exempt from the limit per "
-        "address, trusted for `X-Forwarded-Proto` and, in the audit trail, `X-Forwarded-For`.",
+        "address, trusted for `X-Forwarded-Proto` and `X-Forwarded-For`. A server that stops lets "
+        "them close their idle connections.",
+    )
+    metrics_addresses: tuple[str, ...] = setting(
+        (),
+        "Addresses or networks that may read /metrics without a key and by any Host name. Others "
+        "need a key with scope admin.",
     )
 
 

@@ -28,6 +28,7 @@ ALL = dict(leaves())
 
 ADDRESSES = {
     "server.trusted_proxies": ("10.0.0.0/8",),
+    "server.metrics_addresses": ("10.0.0.9",),
     "storage.url": "postgresql://elsewhere",
     "storage.direct_url": "postgresql://elsewhere",
     "storage.cache_url": "redis://elsewhere",
