@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from commonplace.instructions.fields import DECODED_FIELDS
@@ -54,8 +54,8 @@ class _LazyFields:
         if unparsed is None:  # an unknown attribute, or another thread parsed it meanwhile
             return object.__getattribute__(self, name)
         parsed = unparsed.parse()
-        for field in _LAZY_FIELDS:
-            object.__setattr__(self, field, getattr(parsed, field))
+        for lazy in _LAZY_FIELDS:
+            object.__setattr__(self, lazy, getattr(parsed, lazy))
         object.__setattr__(self, "_unparsed", None)
         return getattr(self, name)
 
@@ -75,6 +75,7 @@ class Instruction(_LazyFields):
     salvaged: tuple[str, ...] = ()  # fields that the loader had to repair
     fingerprint: str = ""  # changes with every field that callers see, except usage
     drifted: bool = False  # the claimed hash does not fit the body
+    summary: Document | None = field(default=None, init=False, compare=False, repr=False)
 
     @classmethod
     def unparsed(
@@ -82,16 +83,21 @@ class Instruction(_LazyFields):
     ) -> Instruction:
         """Create an instruction whose document is parsed on first use."""
         instruction = object.__new__(cls)
-        for field, value in (
+        for attribute, value in (
             ("id", id_),
             ("source_hash", body.hash),
             ("stored_hash", body.claimed),
             ("drifted", body.drifted),
             ("fingerprint", fingerprint),
+            ("summary", None),
             ("_unparsed", unparsed),
         ):
-            object.__setattr__(instruction, field, value)
+            object.__setattr__(instruction, attribute, value)
         return instruction
+
+    def keep_summary(self, summary: Document) -> None:
+        """Keep the summary that lists show; it is derived from the document."""
+        object.__setattr__(self, "summary", summary)
 
     @property
     def is_parsed(self) -> bool:

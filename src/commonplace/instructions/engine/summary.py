@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
@@ -15,20 +15,22 @@ from commonplace.kernel.json_types import Json, JsonObject
 
 LISTED_CHARS = 100  # of a snippet in a list
 FOUND_CHARS = 240  # of a snippet in search results
-CACHED_SUMMARIES = 65_536  # a page of ten that must be made costs about 0.2 ms
 ANSWER_BYTES = 36_000  # under 10,000 tokens of English and JSON
 SEARCHED_CHARS = 200_000  # of a body, to find where a query matches
 _SLICE = 4 * LISTED_CHARS + 8  # bytes that hold as many characters of any kind
 _BODY = re.compile(rb'\{"id":"[^"]*","title":"[^"\\]*(?:\\.[^"\\]*)*","body":"', re.DOTALL)
 _TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _CUT_ESCAPE = re.compile(rb"\\u[0-9a-f]{0,3}\Z")
+_NOTHING_DECODED: Mapping[str, int] = {}
 _SCOPES = ("workspaceId", "userId", "teamIds", "deprecatedBy")
 _WORD = re.compile(r"\w+")
 
 
 def shorten(text: str, width: int) -> str:
     """Return the text on one line, cut at a word after at most `width` characters."""
-    line = " ".join(text[: 4 * width].split())
+    line = " ".join(text[: 2 * width].split())
+    if len(line) <= width:  # rarely: short, or much of it is white space
+        line = " ".join(text[: 4 * width].split())
     if len(line) <= width and len(text) <= 4 * width:
         return line
     cut = line[: width - 1]
@@ -85,7 +87,7 @@ def summarise(entry: Instruction, snippet: str) -> Document:
         value = document.get(name)
         if value:
             summary[name] = value
-    return Document(summary, {})
+    return Document(summary, _NOTHING_DECODED, keep_quoted=False)
 
 
 def count_fitting(items: Sequence[Document], budget: int = ANSWER_BYTES) -> int:
@@ -108,28 +110,14 @@ def _count_fitting(sizes: Iterable[int], budget: int) -> int:
     return count
 
 
-class SummaryCache:
-    """Summaries for lists, kept until their instruction changes.
-
-    The caller holds the catalogue's lock.
-    """
-
-    def __init__(self) -> None:
-        self._summaries: dict[str, tuple[Instruction, Document]] = {}
-
-    def listed(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
-        """Return summaries with the beginnings of the bodies."""
-        entries = catalogue.entries
-        return [self._summary(entries[id_]) for id_ in ids]
-
-    def _summary(self, entry: Instruction) -> Document:
-        cached = self._summaries.get(entry.id)
-        if cached is None or cached[0] is not entry:
-            if len(self._summaries) >= CACHED_SUMMARIES:
-                self._summaries.clear()
-            summary = summarise(entry, shorten(opening(entry.document), LISTED_CHARS))
-            cached = self._summaries[entry.id] = (entry, summary)
-        return cached[1]
+def summarise_entry(entry: Instruction) -> Document:
+    """Return the summary for lists, with the beginning of the body. Computed once per entry."""
+    summary = entry.summary
+    if summary is None:
+        summary = summarise(entry, shorten(opening(entry.document), LISTED_CHARS))
+        _ = summary.may_hide  # searched now rather than when it is first sent
+        entry.keep_summary(summary)
+    return summary
 
 
 def summarise_matches(catalogue: Catalogue, ids: Sequence[str], query: str) -> list[Document]:

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.summary import summarise_entry
 from commonplace.instructions.fields import is_valid_id
 from commonplace.instructions.model import (
     Author,
@@ -167,15 +169,16 @@ class FolderStore:
         return instructions
 
     def parse_all(self, stop: threading.Event) -> None:
-        """Parse the instructions that loading left unparsed, in small groups."""
+        """Parse the instructions that loading left unparsed, then summarise them for lists."""
         with self.lock:
             entries = list(self.catalogue)  # in order of id: neighbours in lists share memory pages
-        for start in range(0, len(entries), PARSE_GROUP):
-            for entry in entries[start : start + PARSE_GROUP]:
-                entry.document  # noqa: B018 (reading the field parses it)
-            time.sleep(PARSE_PAUSE_SECONDS)
-            if stop.is_set():
-                return
+        for prepare in (attrgetter("document"), summarise_entry):
+            for start in range(0, len(entries), PARSE_GROUP):
+                for entry in entries[start : start + PARSE_GROUP]:
+                    prepare(entry)
+                time.sleep(PARSE_PAUSE_SECONDS)
+                if stop.is_set():
+                    return
         with gc_paused(freeze=True):  # the collector need not traverse them
             return
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.summary import SummaryCache, summarise_matches
+from commonplace.instructions.engine.summary import summarise_entry, summarise_matches
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.fields import MAX_RESULTS, is_valid_id
 from commonplace.instructions.model import Instruction
@@ -41,7 +41,6 @@ class CatalogueReader:
         self._usage = parts.usage
         self._trace = parts.trace
         self._search = search
-        self._summaries = SummaryCache()
         self.counters: dict[str, int] = {}  # repairs, for inspection
 
     def get_repairing(self, id_: str) -> RepairedLookup:
@@ -229,9 +228,10 @@ class CatalogueReader:
     def _show_ids(
         self, catalogue: Catalogue, ids: Sequence[str], compact: bool = False
     ) -> list[Document]:
+        entries = catalogue.entries
         if compact:
-            return self._summaries.listed(catalogue, ids)
-        entries, used = catalogue.entries, self._usage.known()
+            return [summarise_entry(entries[id_]) for id_ in ids]
+        used = self._usage.known()
         return [self.show(entries[id_]) if id_ in used else entries[id_].document for id_ in ids]
 
 

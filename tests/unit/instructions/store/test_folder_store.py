@@ -26,6 +26,15 @@ def test_a_loaded_catalogue_is_parsed_in_the_background(tmp_path: Path) -> None:
     service.close()
 
 
+def test_a_loaded_catalogue_is_summarised_in_the_background(tmp_path: Path) -> None:
+    write_files(tmp_path / "in", 100)
+    service = open_service(tmp_path)
+    service.load()
+    entries = list(store_of(service).catalogue)
+    until(lambda: all(entry.summary is not None for entry in entries))
+    service.close()
+
+
 def test_closing_stops_background_parsing(tmp_path: Path) -> None:
     write_files(tmp_path / "in", 100)
     store = store_of(open_service(tmp_path))

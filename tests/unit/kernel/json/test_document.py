@@ -50,6 +50,7 @@ def mixed(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
     return {"items": [*items, beside, None]}
 
 
+@pytest.mark.parametrize("keep_quoted", [True, False])
 @pytest.mark.parametrize("shape", [flat, nested, mixed])
 @given(
     st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=4),
@@ -57,16 +58,17 @@ def mixed(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
 )
 def test_an_answer_with_documents_reads_like_one_with_plain_values(
     shape: Callable[[list[Any], dict[str, Any]], dict[str, Any]],
+    keep_quoted: bool,
     values: list[dict[str, Any]],
     beside: dict[str, Any],
 ) -> None:
     plain = shape(values, beside)
-    held = shape([Document(value, NEAR) for value in values], beside)
-    structured, text, _ = encode_twice(held)
+    answer = shape([Document(value, NEAR, keep_quoted=keep_quoted) for value in values], beside)
+    structured, text, _ = encode_twice(answer)
     assert b"".join(structured) == orjson.dumps(plain)
     assert orjson.loads(orjson.loads(b'"' + b"".join(text) + b'"')) == plain
-    assert orjson.loads(encode(held)) == plain
-    assert decode_documents(held) == plain
+    assert orjson.loads(encode(answer)) == plain
+    assert decode_documents(answer) == plain
 
 
 def test_a_document_is_a_mapping_of_what_went_in() -> None:
@@ -102,3 +104,26 @@ def test_an_extended_document_says_more_in_both_forms(size: int) -> None:
 def test_a_value_that_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError):
         encode_twice({"item": object()})
+
+
+def test_documents_that_keep_their_quoted_form_mix_with_documents_that_do_not() -> None:
+    values = [{"title": 'a "b"'}, {"title": "\\"}, {"title": "c"}]
+    for first in (True, False):
+        documents = [
+            Document(value, NEAR, keep_quoted=first is (index % 2 == 0))
+            for index, value in enumerate(values)
+        ]
+        _, text, _ = encode_twice({"items": documents})
+        assert orjson.loads(orjson.loads(b'"' + b"".join(text) + b'"')) == {"items": values}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_document_with_hidden_characters_marks_the_whole_list(place: int) -> None:
+    titles = ["a", "b", "c"]
+    assert (
+        encode_twice({"items": [Document({"title": title}, NEAR) for title in titles]})[2] is False
+    )
+    titles[place] += "\u202e"
+    assert (
+        encode_twice({"items": [Document({"title": title}, NEAR) for title in titles]})[2] is True
+    )
