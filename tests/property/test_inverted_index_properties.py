@@ -70,7 +70,7 @@ def test_every_text_that_contains_the_query_is_found_whatever_was_written_before
     }
     found = index.search(query, 1000)
     assert expected <= set(found.names)
-    assert expected <= index.matching(query)
+    assert expected <= index.find_matching(query)
     assert found.count == len(found.names) == len(set(found.names))
     assert set(found.names) <= present.keys()
 
@@ -84,8 +84,8 @@ def test_answers_depend_on_the_content_and_not_on_the_order_of_writes(
     for ranked_from in (RANKED_FROM, 1):  # 1: every stem is cached in order, as frequent ones are
         index, present = build(writes, [query, "error"], ranked_from)
         fresh, _ = build(sorted(present.items()), [], ranked_from)
-        answers = index.search(query, limit), index.matching(query)
-        assert answers == (fresh.search(query, limit), fresh.matching(query))
+        answers = index.search(query, limit), index.find_matching(query)
+        assert answers == (fresh.search(query, limit), fresh.find_matching(query))
         assert index.search(query, 1000).names[:limit] == answers[0].names
         assert fresh_answers in (None, answers)
         fresh_answers = answers

@@ -65,7 +65,7 @@ class App:
             services.upkeep.start_checking()
 
     @contextlib.contextmanager
-    def in_use(self) -> Iterator[None]:
+    def claim_data_folder(self) -> Iterator[None]:
         """Tell other processes that a server uses the data folder.
 
         `restore` then refuses to run, and so does a second server where keys of callers would
@@ -87,7 +87,7 @@ class App:
             if keeps_keys_in_memory
             else contextlib.nullcontext()
         )
-        with share_data_folder(settings.data), keeper, self.services.upkeep.serving():
+        with share_data_folder(settings.data), keeper, self.services.upkeep.guard_data_folder():
             yield
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Upkeep:
         self._readiness: Readiness | None = None
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def guard_data_folder(self) -> Iterator[None]:
         """Guard the data folder while a server uses it."""
         restrict_data_folder(self._settings.data)
         self.folder.hold()
@@ -104,18 +104,18 @@ class Upkeep:
         from commonplace.server.readiness import Probe
 
         settings = self._settings
-        yield Probe("data folder", self._threaded(self._check_folder))
+        yield Probe("data folder", self._run_in_thread(self._check_folder))
         if sqlite_path(settings) is not None:
-            yield Probe("database", self._threaded(self._check_sqlite))
+            yield Probe("database", self._run_in_thread(self._check_sqlite))
         else:
             yield Probe("database", lambda: _check_postgres(services))
         cache = services.cache
         if cache is not None:
             yield Probe("cache", lambda: _check_cache(cache))
         if services.audit is not None:
-            yield Probe("audit", self._threaded(services.audit.probe))
+            yield Probe("audit", self._run_in_thread(services.audit.probe))
 
-    def _threaded(self, check: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    def _run_in_thread(self, check: Callable[[], None]) -> Callable[[], Awaitable[None]]:
         async def ask() -> None:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(PROBE_THREADS, thread_name_prefix="readiness")

@@ -21,7 +21,7 @@ from commonplace.edge.http.connections import ConnectionLimits
 from commonplace.edge.http.draining import Draining
 from commonplace.edge.http.middleware import requested_selection
 from commonplace.edge.http.operations import host_check, operation_routes
-from commonplace.edge.http.reach import HttpOptions, checking, hosts_of, is_https
+from commonplace.edge.http.reach import HttpOptions, hosts_of, is_https, make_reach_check
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
@@ -66,7 +66,7 @@ def _graph_route(app: App, options: HttpOptions) -> BaseRoute:
             return Answer(None, refused.as_dict())
         return await caller.call("graph_export", arguments)
 
-    return graph_route(export, checking(options))
+    return graph_route(export, make_reach_check(options))
 
 
 def _with_console(app: App, options: HttpOptions) -> HttpOptions:
@@ -87,6 +87,6 @@ def _with_console(app: App, options: HttpOptions) -> HttpOptions:
     console = Console(gate, product.version, str(app.settings.data / "console"))
     return replace(
         options,
-        routes=(*options.routes, *console_routes(console, checking(options))),
+        routes=(*options.routes, *console_routes(console, make_reach_check(options))),
         on_stop=(*options.on_stop, console.close),
     )

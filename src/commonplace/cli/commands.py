@@ -18,7 +18,7 @@ from commonplace import __version__
 from commonplace.cli import COMPLETION_VARIABLE
 from commonplace.cli.groups import CommandGroup, lazily
 from commonplace.cli.overview import COMMANDS, EPILOG, HELP
-from commonplace.cli.program import NAME, typed_name
+from commonplace.cli.program import NAME, find_program_name
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
@@ -112,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        name = NAME if COMPLETION_VARIABLE in os.environ else typed_name()
+        name = NAME if COMPLETION_VARIABLE in os.environ else find_program_name()
         code = program().main(args=list(arguments), prog_name=name, standalone_mode=False)
     except SystemExit as ended:
         code = ended.code

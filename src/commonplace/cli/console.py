@@ -79,7 +79,7 @@ def _serve(gate: Gate, server: str, port: int) -> None:
     from commonplace import __version__
     from commonplace.console.mount import Console, console_routes
     from commonplace.edge.http.listen import address_of, bind
-    from commonplace.edge.http.reach import HttpOptions, checking
+    from commonplace.edge.http.reach import HttpOptions, make_reach_check
 
     folder = str(session().config().settings.data / "console")
     board = Console(gate, __version__, folder)
@@ -89,7 +89,9 @@ def _serve(gate: Gate, server: str, port: int) -> None:
         yield
         await board.close()
 
-    app = Starlette(routes=console_routes(board, checking(HttpOptions())), lifespan=lifespan)
+    app = Starlette(
+        routes=console_routes(board, make_reach_check(HttpOptions())), lifespan=lifespan
+    )
     listener = bind("127.0.0.1", port)
     typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(

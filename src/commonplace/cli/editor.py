@@ -16,7 +16,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 
 @contextmanager
-def edited_text(name: str, before: str, alternative: str) -> Iterator[str]:
+def edit_text(name: str, before: str, alternative: str) -> Iterator[str]:
     """Open a text in $VISUAL or $EDITOR and yield what was saved.
 
     A changed draft is kept if the block fails. `alternative`: what to do without an editor.

@@ -65,7 +65,7 @@ def migrate(
         )
     else:
         rows = [
-            (step.component, str(step.found), str(step.needed), _said(step, check))
+            (step.component, str(step.found), str(step.needed), _describe_step(step, check))
             for step in steps
         ]
         out.print(table(("component", "found", "needed", ""), rows))
@@ -73,7 +73,7 @@ def migrate(
         raise typer.Exit(1)
 
 
-def _said(step: SchemaStep, check: bool) -> str:
+def _describe_step(step: SchemaStep, check: bool) -> str:
     if step.chunks_indexed:
         return f"done, {step.chunks_indexed} chunks reindexed"
     if step.found == step.needed:

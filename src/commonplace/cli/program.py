@@ -10,7 +10,7 @@ from pathlib import Path
 NAME = "commonplace"
 
 
-def typed_name() -> str:
+def find_program_name() -> str:
     """Return the name to call this program by: its path if it is not on PATH."""
     invoked = Path(sys.argv[0])
     if invoked.name == "__main__.py" and invoked.parent.name == NAME:

@@ -84,7 +84,7 @@ def _serve(options: argparse.Namespace) -> int:
     gc.set_threshold(*COLLECT_AFTER)
     with (
         build(config.settings, selection=_profile(options, config), local=local) as app,
-        app.in_use(),
+        app.claim_data_folder(),
     ):
         app.start(http=not local or app.settings.dashboard.enabled)
         if options.http is not None:

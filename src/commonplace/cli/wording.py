@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from commonplace.cli.overview import COMMANDS
-from commonplace.cli.program import NAME, typed_name
+from commonplace.cli.program import NAME, find_program_name
 
 PHRASES = (
     ("the hash is in file_stat and file_read", "commonplace files get --json shows the hash"),
@@ -69,5 +69,5 @@ def as_typed(text: str) -> str:
     """Make every command in a text work in this shell, with the program's path if needed."""
     if _COMMAND.search(text) is None:
         return text
-    name = typed_name()
+    name = find_program_name()
     return text if name == NAME else _COMMAND.sub(lambda found: f"{name} ", text)

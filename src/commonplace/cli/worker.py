@@ -41,7 +41,7 @@ def worker(
     stopping = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stopping.set())
-    with build(settings) as app, app.in_use():
+    with build(settings) as app, app.claim_data_folder():
         _ = app.services.files
         sys.stderr.write(
             f"Commonplace {app.product.version} indexes with {index.workers} workers\n"

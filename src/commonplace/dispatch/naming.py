@@ -23,7 +23,7 @@ class Naming:
         """Replace names of tools by the listed ones; `oas_walk_*` becomes `walk_*`."""
         if not self._selection.renamed:
             return text
-        pattern = self._compiled()
+        pattern = self._compile_pattern()
         return (
             pattern.sub(lambda found: self._names[found[0]], text) if pattern is not None else text
         )
@@ -33,7 +33,7 @@ class Naming:
         if not self._selection.lists_only:
             return error
         near = difflib.get_close_matches(
-            str(error.details.get("tool", ""))[:64], self._listed(), n=1
+            str(error.details.get("tool", ""))[:64], self._list_names(), n=1
         )
         return CommonplaceError(
             error.code,
@@ -43,14 +43,14 @@ class Naming:
             retryable=error.retryable,
         )
 
-    def _listed(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         renamed = self._selection.renamed
         return [
             tool.aliases[0] if renamed and tool.aliases else tool.name
             for tool in self._registry.listed(self._selection)
         ]
 
-    def _compiled(self) -> re.Pattern[bytes] | None:
+    def _compile_pattern(self) -> re.Pattern[bytes] | None:
         if self._pattern is None:
             # Extended tools are not listed, but texts may name them.
             tools = self._registry.listed(replace(self._selection, all_tiers=True))

@@ -64,12 +64,12 @@ class CallRecorder:
         record: FinishedCall | None = None
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
-                record = self._finished(tool, call, outcome, code, refused)
+                record = self._describe_call(tool, call, outcome, code, refused)
                 self._append(
                     self._audit, record.as_record(), call.mutates and call.handled and not refused
                 )
             elif self._audit.reads.wanted:
-                record = self._finished(tool, call, outcome, code, refused)
+                record = self._describe_call(tool, call, outcome, code, refused)
                 self._audit.reads.add(record)
         if outcome.duration_seconds > self._slow_seconds:
             log.warning(
@@ -80,7 +80,7 @@ class CallRecorder:
             )
         if self._logs_calls and (call.mutates or not self._mutations_only):
             if record is None and tool is not None:
-                record = self._finished(tool, call, outcome, code, refused)
+                record = self._describe_call(tool, call, outcome, code, refused)
             fields = record.as_record() if record is not None else {}
             log.info(
                 "%s %s in %.1f ms",
@@ -107,7 +107,7 @@ class CallRecorder:
                 details={"applied": True},
             ) from failed
 
-    def _finished(
+    def _describe_call(
         self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool
     ) -> FinishedCall:
         auth = call.auth

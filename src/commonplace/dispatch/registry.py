@@ -180,12 +180,12 @@ class Registry:
         return tuple(
             tool
             for name in self._toolsets
-            if self._wanted(name, selection)
+            if self._is_selected(name, selection)
             for tool in self._load(name)
             if selection.admits(tool)
         )
 
-    def _wanted(self, name: str, selection: Selection) -> bool:
+    def _is_selected(self, name: str, selection: Selection) -> bool:
         if selection.toolsets is None and selection.tools is None:
             return True
         return name in (selection.toolsets or ()) or bool(

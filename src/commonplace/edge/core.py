@@ -84,7 +84,7 @@ class Core:
             "ttlMs": 0,
             "cacheScope": "private",
         }
-        return orjson.dumps(self._stamped(result))
+        return orjson.dumps(self._add_envelope(result))
 
     def acceptance(self, method: str | None, name: str | None) -> Acceptance:
         """Return the limits of a method or tool; while neither is known, the widest of all."""
@@ -104,7 +104,7 @@ class Core:
             return Acceptance(most, owner.takes_bytes)
         return Acceptance(min(most, self.product.tool_message_bytes), name=called)
 
-    def incoming(self, quota_name: str) -> IncomingMessage:
+    def begin_message(self, quota_name: str) -> IncomingMessage:
         """Return a message that begins to arrive, counted for this caller."""
         return IncomingMessage(self.acceptance, self.undecoded, quota_name)
 
@@ -194,7 +194,7 @@ class Core:
         Raises RpcError where the protocol wants an error object: an unknown tool.
         """
         if stateless and isinstance(outcome.output, RawResult):
-            return [encode_raw(self._stamped(raw_result(outcome.output))), b"}"]
+            return [encode_raw(self._add_envelope(raw_result(outcome.output))), b"}"]
         body = self._call_body(outcome)
         body.append(self._stamp if stateless else b"}")
         return body
@@ -214,7 +214,7 @@ class Core:
             raise RpcError(INVALID_PARAMS, error.message, tool_error(self._naming.suggest(error)))
         return [self._naming.write(encode_failure(error, outcome.tool))]
 
-    def _stamped(self, result: Mapping[str, Json]) -> JsonObject:
+    def _add_envelope(self, result: Mapping[str, Json]) -> JsonObject:
         """Add what every stateless result carries; the result's own fields win."""
         meta = {SERVER_INFO_KEY: self.product.server_info, **(result.get("_meta") or {})}
         return {"resultType": "complete", **result, "_meta": meta}

@@ -93,7 +93,7 @@ class FileSearch:
                 break
             widen *= WIDER
         ranking = await self._rank(query, live)
-        self._chunks.served(query.tenant, [found.chunk.id for found in ranking.chunks])
+        self._chunks.note_served(query.tenant, [found.chunk.id for found in ranking.chunks])
         # the scores of another model are not calibrated, so nothing can be said about them
         doubt = (retrieval.doubt,) if retrieval.doubt is not None and not ranking.mode else ()
         return FileSearchResult(

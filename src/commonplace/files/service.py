@@ -180,13 +180,15 @@ class FilesService:
         tenant, name, _ = await self._admit(caller, project, "")
         return await self._files.inventory(tenant, name, prefix, after, limit)
 
-    async def deleted(
+    async def list_deleted(
         self, caller: AuthContext, project: str, limit: int, offset: int
     ) -> Page[Deleted]:
         """Return what restore could bring back, newest first."""
         tenant, name, _ = await self._admit(caller, project, "")
         since = self._retained_since()
-        return trim_page(await self._files.deleted(tenant, name, since, limit + 1, offset), limit)
+        return trim_page(
+            await self._files.list_deleted(tenant, name, since, limit + 1, offset), limit
+        )
 
     # Writing
 

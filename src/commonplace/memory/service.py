@@ -234,9 +234,9 @@ class MemoryService:
         self.vectors.start(tenant)
         return answer
 
-    async def related(self, tenant: Tenant, reference: str, depth: int) -> LinkGraph:
+    async def find_related(self, tenant: Tenant, reference: str, depth: int) -> LinkGraph:
         """Return the links around an entry, up to `depth` steps away."""
-        return await self._search.related(tenant, await self.find(tenant, reference), depth)
+        return await self._search.find_related(tenant, await self.find(tenant, reference), depth)
 
     async def link(
         self, tenant: Tenant, source: str, target: str, relation: RelationType
@@ -367,7 +367,7 @@ class MemoryService:
 
     async def _usage(self, tenant: Tenant, entry_id: str) -> EntryUsage:
         usage = (await self.store.usage(tenant, [entry_id])).get(entry_id, EntryUsage())
-        waiting = self._accesses.waiting(tenant, entry_id)
+        waiting = self._accesses.get_unwritten(tenant, entry_id)
         if waiting is None:
             return usage
         count, last = waiting

@@ -96,7 +96,7 @@ def query_audit(directory: Path, wanted: AuditFilter) -> list[JsonObject]:
             break
         best = nlargest(
             limit,
-            [*best, *_matching(path, wanted)],
+            [*best, *_read_matching(path, wanted)],
             key=lambda record: (str(record["ts"]), record.get("seq", 0)),
         )
     return best
@@ -108,7 +108,7 @@ def _newest_first(directory: Path) -> Iterable[tuple[Path, str]]:
         yield path, iso(datetime.fromtimestamp(changed + 1, UTC))
 
 
-def _matching(path: Path, wanted: AuditFilter) -> Iterator[JsonObject]:
+def _read_matching(path: Path, wanted: AuditFilter) -> Iterator[JsonObject]:
     with path.open("rb") as lines:
         for line in lines:
             try:

@@ -81,11 +81,11 @@ class RotatedFile:
     def _rotate(self) -> None:
         for number in range(self._kept - 1, 0, -1):
             with contextlib.suppress(FileNotFoundError):
-                self._numbered(number).replace(self._numbered(number + 1))
+                self._make_path(number).replace(self._make_path(number + 1))
         with contextlib.suppress(FileNotFoundError):
-            self.path.replace(self._numbered(1))
+            self.path.replace(self._make_path(1))
 
-    def _numbered(self, number: int) -> Path:
+    def _make_path(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.stem}.{number}{self.path.suffix}")
 
     def _close(self) -> None:

@@ -206,17 +206,17 @@ def test_a_second_server_is_refused_while_keys_would_be_in_memory(
     model: ModelServer, tmp_path: Path
 ) -> None:
     search = FilesSearch(embedding=embedding(model))
-    with running(tmp_path, search) as first, first.in_use():
+    with running(tmp_path, search) as first, first.claim_data_folder():
         with (
             running(tmp_path, search) as second,
             pytest.raises(CommonplaceError, match="must share them through a cache") as refused,
-            second.in_use(),
+            second.claim_data_folder(),
         ):
             pass
         assert "cache_url" in str(refused.value.hint)
-        with running(tmp_path, FilesSearch()) as plain_one, plain_one.in_use():
+        with running(tmp_path, FilesSearch()) as plain_one, plain_one.claim_data_folder():
             pass  # without an external model nobody needs to be alone
-    with running(tmp_path, search) as third, third.in_use():
+    with running(tmp_path, search) as third, third.claim_data_folder():
         pass
 
 

@@ -37,7 +37,7 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
 
     from commonplace.cli.commands import run
     from commonplace.cli.memory import app
-    from commonplace.cli.program import typed_name
+    from commonplace.cli.program import find_program_name
 
     app.command(
         "mcp-server", help="Serve the memory to agents: standard input and output, or --port N."
@@ -47,7 +47,7 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
         code = run(["memory", *(arguments or ["--help"])])
     sys.stdout.write(
         text.getvalue()
-        .replace(f"{typed_name()} memory", "rekall")
+        .replace(f"{find_program_name()} memory", "rekall")
         .replace("commonplace memory", "rekall")
     )
     return code

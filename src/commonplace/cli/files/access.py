@@ -106,7 +106,7 @@ def disk_errors(doing: str) -> Iterator[None]:
         ) from error
 
 
-def say_what_is_left(answer: JsonObject) -> None:
+def report_more(answer: JsonObject) -> None:
     for note in answer.get("notes", ()):  # a limit that was lowered
         say(f"note: {note}")
     if answer["has_more"]:

@@ -13,7 +13,7 @@ from commonplace.cli.files.access import (
     Project,
     disk_errors,
     print_answer,
-    say_what_is_left,
+    report_more,
     service,
     wait_for_index,
 )
@@ -156,7 +156,7 @@ def ls(
         for e in entries
     ]
     out.print(table(("path", "bytes", "updated", *(["original name"] * named)), rows))
-    say_what_is_left(answer)
+    report_more(answer)
 
 
 def rm(

@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.files.access import (
     Prefix,
     Project,
-    say_what_is_left,
+    report_more,
     service,
     wait_for_index,
 )
@@ -91,6 +91,6 @@ def grep(
             out.print(
                 plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True
             )
-        say_what_is_left(answer)
+        report_more(answer)
     if not answer["matches"]:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.editor import edited_text, is_unchanged
+from commonplace.cli.editor import edit_text, is_unchanged
 from commonplace.cli.instructions.access import Id, call, existing_item
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.kernel.json_types import JsonObject
@@ -79,7 +79,7 @@ def edit(id_: Id) -> None:
       EDITOR=vim commonplace instructions edit no-force-push
     """
     item = existing_item(id_)
-    with edited_text(id_, item["body"], "use instructions add --overwrite") as body:
+    with edit_text(id_, item["body"], "use instructions add --overwrite") as body:
         _save(id_, item, body)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.editor import edited_text, is_unchanged
+from commonplace.cli.editor import edit_text, is_unchanged
 from commonplace.cli.memory.access import (
     MODEL_SECONDS,
     EntryTypeName,
@@ -268,7 +268,7 @@ def edit(
         _update(id_, given, as_json)
         return
     entry = session().call("rekall_show", {"id": id_})
-    with edited_text(entry["id"], entry["content"], "use --content") as content:
+    with edit_text(entry["id"], entry["content"], "use --content") as content:
         if is_unchanged(entry["content"], content):
             say("nothing changed")
         else:

@@ -213,14 +213,14 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _arm(self, seconds: float) -> None:
         self._disarm()
-        self._timer = self.loop.call_later(seconds, self._expired, seconds)
+        self._timer = self.loop.call_later(seconds, self._handle_timeout, seconds)
 
     def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _expired(self, seconds: float) -> None:
+    def _handle_timeout(self, seconds: float) -> None:
         self._timer = None
         if self.flow.read_paused and not self.flow.write_paused:
             self._arm(seconds)  # the server has paused reading: not the fault of the client

@@ -84,7 +84,7 @@ class McpEndpoint:
     async def __call__(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             return await self._sdk.serve(request, scope, receive, send)
-        incoming = self._core.incoming(request.quota_name)
+        incoming = self._core.begin_message(request.quota_name)
         try:
             await read_body(receive, incoming, self._body_seconds)
             answer = await self._answer(request, incoming)

@@ -77,7 +77,7 @@ def refuse_reach(
     return None
 
 
-def checking(options: HttpOptions) -> Callable[[Mapping[str, str], str], Response | None]:
+def make_reach_check(options: HttpOptions) -> Callable[[Mapping[str, str], str], Response | None]:
     """Return the check of headers and scheme, for routes of other modules."""
     return lambda headers, scheme: refuse_reach(headers, options, scheme)
 

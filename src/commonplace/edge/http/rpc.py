@@ -48,7 +48,7 @@ class RpcEndpoint:
         self._body_seconds = body_seconds
 
     async def __call__(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
-        incoming = self._core.incoming(request.quota_name)
+        incoming = self._core.begin_message(request.quota_name)
         try:
             await read_body(receive, incoming, self._body_seconds)
             answer = await self._answer(request, incoming)

@@ -85,7 +85,7 @@ class LineReader:
         if self._discarding:
             return
         if self._incoming is None:
-            self._incoming = self._core.incoming("stdio")
+            self._incoming = self._core.begin_message("stdio")
         try:
             for begin in range(0, len(part), SMALL_BYTES):
                 self._incoming.add(

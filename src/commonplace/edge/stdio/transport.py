@@ -82,7 +82,7 @@ async def _pump(read_fd: int, lines: LineReader, connection: Connection, writer:
             await lines.decode_waiting()
         if connection.calls.is_full:
             await connection.calls.wait_for_room()
-        await writer.drained()
+        await writer.wait_until_writable()
     lines.finish()
     await lines.decode_waiting()
     writer.flush()
@@ -173,7 +173,7 @@ class _Writer:
         except OSError:
             self._on_broken()
 
-    async def drained(self) -> None:
+    async def wait_until_writable(self) -> None:
         await self._flow.writable.wait()
 
     async def close(self) -> None:

@@ -81,10 +81,12 @@ def scan_files(
 
 def matching_lines(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
     """Yield each matching line once; it ends before LF or CR LF."""
-    return _line_by_line(pattern, content) if b"\r\n" in content else _at_once(pattern, content)
+    return (
+        _line_by_line(pattern, content) if b"\r\n" in content else _match_content(pattern, content)
+    )
 
 
-def _at_once(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
+def _match_content(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
     line, counted, at = 1, 0, 0
     while at <= len(content):
         found = pattern.search(content, at)

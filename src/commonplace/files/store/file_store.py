@@ -161,7 +161,7 @@ class SqlFileStore:
 
         return await self._units.scan(page)
 
-    async def deleted(
+    async def list_deleted(
         self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int
     ) -> list[Deleted]:
         def look(connection: SqlConnection) -> list[Deleted]:

@@ -132,7 +132,7 @@ class SqlIndexStore:
 
         return await self._units.look(look)
 
-    def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
+    def note_served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
         now = self._now()
         with self._served_guard:
             self._served.update({(tenant, chunk_id): now for chunk_id in chunk_ids})

@@ -130,7 +130,7 @@ class FileStore(Protocol):
         """
         ...
 
-    async def deleted(
+    async def list_deleted(
         self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int
     ) -> list[Deleted]:
         """Return what restore could bring back, newest first; one per path that is not live."""
@@ -169,7 +169,7 @@ class ChunkStore(Protocol):
         """Return the chunks of retriever keys, in order, without those of deleted files."""
         ...
 
-    def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
+    def note_served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
         """Note that these chunks were returned to a user; written later by `flush_served`."""
         ...
 

@@ -77,8 +77,8 @@ class FileDeletedOutput(TypedDict):
 
 
 def file_deleted_tool(service: Callable[[], FilesService]) -> Tool:
-    async def deleted(ctx: Context, args: FileDeletedInput) -> FileDeletedOutput:
-        page = await service().deleted(ctx.auth, args.project, args.limit, args.offset)
+    async def list_deleted(ctx: Context, args: FileDeletedInput) -> FileDeletedOutput:
+        page = await service().list_deleted(ctx.auth, args.project, args.limit, args.offset)
         files: list[DeletedFileOutput] = [
             {"path": file.path, "size": file.size, "deleted_at": moment(file.deleted_at)}
             for file in page.items
@@ -92,7 +92,7 @@ def file_deleted_tool(service: Callable[[], FilesService]) -> Tool:
         description="Deleted files that file_restore could bring back, newest first.",
         input=FileDeletedInput,
         output=FileDeletedOutput,
-        handler=deleted,
+        handler=list_deleted,
         tier=Tier.EXTENDED,
         field_codes={"project": FIELD_CODES["project"]},
         errors=COMMON_ERRORS,

@@ -116,7 +116,7 @@ class _Reader:
         data = None if self.loading.has(path) else self.tree.read(path)
         if data is None:
             return
-        if excludable and self._excluded(path):
+        if excludable and self._is_excluded(path):
             self.loading.ignore(path, "claudeMdExcludes names it")
         elif len(data) > LONGEST_BYTES:
             self.loading.ignore(path, "larger than 4 MiB: skipped, not cut")
@@ -128,7 +128,7 @@ class _Reader:
 
     def _add_imports(self, path: str, text: str, hops: int) -> None:
         for written in imported_paths(text):
-            imported = self._existing(path, written)
+            imported = self._find_import(path, written)
             if imported is None:
                 continue
             outside = imported.startswith("~/") and not path.startswith("~/")
@@ -139,7 +139,7 @@ class _Reader:
             else:
                 self._add_file(imported, f"imported by {path}", hops=hops + 1)
 
-    def _existing(self, path: str, written: str) -> str | None:
+    def _find_import(self, path: str, written: str) -> str | None:
         """Resolve an import; punctuation after it belongs to the sentence."""
         for candidate in (written, written.rstrip(".,;:!?)\"'")):
             imported = resolve(path, candidate)
@@ -147,7 +147,7 @@ class _Reader:
                 return imported
         return None
 
-    def _excluded(self, path: str) -> bool:
+    def _is_excluded(self, path: str) -> bool:
         patterns = patterns_of(self.situation.settings.get("claudeMdExcludes"))
         return matches_any(path, patterns) or matches_any(f"/{path}", patterns)
 

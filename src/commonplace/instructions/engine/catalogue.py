@@ -93,7 +93,7 @@ class Catalogue:
         self._tree.put(
             instruction.id, instruction.fingerprint, before.fingerprint if before else None
         )
-        self._changed(before, instruction)
+        self._update_facets(before, instruction)
 
     def drop(self, id_: str) -> Instruction | None:
         """Remove an instruction and return it."""
@@ -102,14 +102,14 @@ class Catalogue:
             ids = self.ids
             del ids[bisect_left(ids, id_)]
             self._tree.drop(id_, before.fingerprint)
-            self._changed(before, None)
+            self._update_facets(before, None)
         return before
 
     def subscribe(self, listener: Callable[[Instruction | None, Instruction | None], None]) -> None:
         """Call a listener with (before, after) of every change."""
         self._listeners.append(listener)
 
-    def _changed(self, before: Instruction | None, after: Instruction | None) -> None:
+    def _update_facets(self, before: Instruction | None, after: Instruction | None) -> None:
         self.generation += 1
         for name, values in self._facets.items():
             if before is not None:

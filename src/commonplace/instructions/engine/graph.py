@@ -244,7 +244,7 @@ def _cap_notes(members: dict[str, list[str]], options: GraphOptions) -> list[str
     ]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -258,9 +258,9 @@ def draw(graph: Graph, format_: str, generated_at: str) -> Graph:
 def to_dot(graph: Graph) -> str:
     """Draw a graph in DOT."""
     lines = ["graph Instructions {"]
-    lines += [f"  {_quoted(node['id'])};" for node in graph["nodes"]]
+    lines += [f"  {_quote(node['id'])};" for node in graph["nodes"]]
     lines += [
-        f"  {_quoted(edge['from'])} -- {_quoted(edge['to'])} [label={_quoted(edge['type'])}];"
+        f"  {_quote(edge['from'])} -- {_quote(edge['to'])} [label={_quote(edge['type'])}];"
         for edge in graph["edges"]
     ]
     return "\n".join([*lines, "}"]) + "\n"

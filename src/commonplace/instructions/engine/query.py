@@ -163,7 +163,7 @@ def _walk(
     else:
         key = ORDERS[sort.field]
         order = sorted((key(catalogue.entries[id_].document), id_) for id_ in allowed)
-    return _keyed(order, allowed, sort.descending, after)
+    return _iterate_keys(order, allowed, sort.descending, after)
 
 
 def _ids(
@@ -171,19 +171,21 @@ def _ids(
 ) -> Iterable[SortKey]:
     start = 0
     if after is not None:
-        start = bisect_right(ids, after[1]) if not descending else len(ids) - _left(ids, after[1])
+        start = (
+            bisect_right(ids, after[1]) if not descending else len(ids) - _find_start(ids, after[1])
+        )
     positions = range(start, len(ids)) if not descending else range(len(ids) - 1 - start, -1, -1)
     for at in positions:
         if allowed is None or ids[at] in allowed:
             yield "", ids[at]
 
 
-def _left(ids: list[str], id_: str) -> int:
+def _find_start(ids: list[str], id_: str) -> int:
     at = bisect_right(ids, id_)
     return at - 1 if at and ids[at - 1] == id_ else at
 
 
-def _keyed(
+def _iterate_keys(
     order: list[SortKey], allowed: Set[str] | None, descending: bool, after: SortKey | None
 ) -> Iterable[SortKey]:
     if not descending:

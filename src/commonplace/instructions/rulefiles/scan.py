@@ -118,7 +118,7 @@ def _spans(text: str) -> Iterator[_Span]:
         _comments,
         _invisible_markup,
         _far_away,
-        _encoded,
+        _find_encoded,
         _fetch_and_run,
         _lookalikes,
         _secrets,
@@ -178,7 +178,7 @@ def _far_away(text: str) -> Iterator[_Span]:
         start += len(line) + 1
 
 
-def _encoded(text: str) -> Iterator[_Span]:
+def _find_encoded(text: str) -> Iterator[_Span]:
     for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex)):
         for found in _search(pattern, text):
             if _is_prose(decode(found[0])):

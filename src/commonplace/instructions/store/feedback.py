@@ -112,7 +112,7 @@ class FeedbackStore:
                 record[name] = entry[name]
         if entry.get("tags"):
             record["tags"] = list(entry["tags"])[:TAGS]
-        with self._changing() as entries:
+        with self._edit_entries() as entries:
             entries.append(record)
             del entries[:-KEEP]
         if record["type"] == "security" or record["severity"] == "critical":
@@ -138,7 +138,7 @@ class FeedbackStore:
         self, id_: str, status: str | None, metadata: Mapping[str, Json] | None, by: str
     ) -> JsonObject | None:
         """Change status and metadata of an entry; return None if there is no such entry."""
-        with self._changing() as entries:
+        with self._edit_entries() as entries:
             for number, entry in enumerate(entries):
                 if entry.get("id") == id_:
                     changed = {**entry, "lastUpdated": self._clock(), "updatedBy": by}
@@ -196,7 +196,7 @@ class FeedbackStore:
             return self._known[1]
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[JsonObject]]:
+    def _edit_entries(self) -> Iterator[list[JsonObject]]:
         with self._lock:
             make_private_folder(self._path.parent)
             with exclusive_lock(self._path.with_suffix(".lock")):

@@ -52,10 +52,10 @@ class InstructionIndex:
         self._index_pending()
         return self._index.search(query, limit)
 
-    def matching(self, text: str) -> set[str]:
+    def find_matching(self, text: str) -> set[str]:
         """Return the ids of the instructions that contain a text."""
         self._index_pending()
-        return self._index.matching(text)
+        return self._index.find_matching(text)
 
     def close(self) -> None:
         """Stop the thread."""

@@ -89,7 +89,9 @@ class UsageStore:
         """Return sums of the reported context and metrics, by id."""
         self.flush()
         return {
-            id_: shown for id_, line in self._stored().items() if (shown := summarise_uses(line))
+            id_: shown
+            for id_, line in self._read_stored().items()
+            if (shown := summarise_uses(line))
         }
 
     def track(self, id_: str, use: ReportedUse | None = None) -> tuple[UseCount, bool]:
@@ -131,7 +133,7 @@ class UsageStore:
             if not fresh:
                 return
             with self._exclusive():
-                stored = self._stored()
+                stored = self._read_stored()
                 for id_, count in fresh.items():
                     line = stored.setdefault(
                         id_, {"usageCount": 0, "firstSeenTs": count.first_seen}
@@ -156,7 +158,7 @@ class UsageStore:
             if known:
                 with self._exclusive():
                     stored = {
-                        id_: line for id_, line in self._stored().items() if id_ not in removed
+                        id_: line for id_, line in self._read_stored().items() if id_ not in removed
                     }
                     self._write(stored)
                 for id_ in known:
@@ -185,10 +187,10 @@ class UsageStore:
                 return
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp != self._stamp:
-                self._take(self._stored())
+                self._take(self._read_stored())
                 self._stamp = stamp
 
-    def _stored(self) -> dict[str, JsonObject]:
+    def _read_stored(self) -> dict[str, JsonObject]:
         try:
             raw = orjson.loads(self._path.read_bytes())
         except OSError:

@@ -141,9 +141,9 @@ class ActionDispatcher:
 
     async def run_batch(self, ctx: Context, args: InstructionBatchInput) -> JsonObject:
         """Run operations in order; a failure does not stop the others."""
-        return {"results": [await self._run_one(ctx, operation) for operation in args.all()]}
+        return {"results": [await self._try_operation(ctx, operation) for operation in args.all()]}
 
-    async def _run_one(self, ctx: Context, operation: Json) -> Json:
+    async def _try_operation(self, ctx: Context, operation: Json) -> Json:
         try:
             return await self._run_operation(ctx, operation)
         except CommonplaceError as error:

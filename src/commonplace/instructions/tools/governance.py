@@ -120,7 +120,7 @@ class GovernanceUpdateInput(WriteInput):
         default=None, max_length=40, description="Older form of patch.nextReviewDue."
     )
 
-    def merged(self) -> JsonObject:
+    def merge_patch(self) -> JsonObject:
         """Return the patch with the fields of the older form."""
         flat = self.model_dump(
             by_alias=True,
@@ -163,7 +163,7 @@ def governance_update_tool(service: InstructionsService) -> Tool:
         update = service.update_governance(
             ctx.auth,
             args.id,
-            args.merged(),
+            args.merge_patch(),
             bump=args.bump,
             expected_hash=args.expected_hash,
         )

@@ -33,7 +33,7 @@ class InstructionRemoveInput(WriteInput):
     )
 
     @model_validator(mode="after")
-    def _something(self) -> InstructionRemoveInput:
+    def _require_ids(self) -> InstructionRemoveInput:
         if not self.ids and self.id is None:
             raise ValueError("give ids (or id)")
         return self

@@ -208,7 +208,7 @@ class InstructionQueryInput(CamelInput):
         default=None, max_length=MAX_TEXT, description="Older form of filters.text."
     )
 
-    def applied(self) -> JsonObject:
+    def merge_filters(self) -> JsonObject:
         """Merge both forms of the filters, in contract spelling, without empty ones."""
         flat = self.model_dump(
             by_alias=True,
@@ -261,7 +261,7 @@ def query_tool(service: InstructionsService) -> Tool:
         return {**answer, "appliedFilters": applied, "performanceMs": result.elapsed_ms}
 
     def handle(ctx: Context, args: InstructionQueryInput) -> Answer:
-        applied = args.applied()
+        applied = args.merge_filters()
         compact = ctx.compact and not args.full
 
         def run(limit: int) -> QueryResult:
@@ -299,7 +299,7 @@ def query_tool(service: InstructionsService) -> Tool:
         ),
         input=InstructionQueryInput,
         output=InstructionQueryOutput,
-        handler=inline(service, handle, searches=lambda args: "text" in args.applied()),
+        handler=inline(service, handle, searches=lambda args: "text" in args.merge_filters()),
         bare=("instructions/query",),
         errors=(CATALOGUE_LIMIT, INVALID_CURSOR),
     )

@@ -56,7 +56,7 @@ class UsageTrackInput(CamelInput):
     metrics: UsageMetricsInput | None = Field(default=None, description="How it went.")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> UsageTrackInput:
+    def _require_one_id(self) -> UsageTrackInput:
         if (self.id is None) == (self.instruction_id is None):
             raise ValueError("give id, or instructionId with context and metrics")
         return self

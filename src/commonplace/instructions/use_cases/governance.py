@@ -67,7 +67,7 @@ def update_governance(
             return None
         check_expected_hash(expected_hash, entry, catalogue.hash)
         previous = str(entry.document["version"])
-        document = _patched(entry, patch, parts.now())
+        document = _apply_patch(entry, patch, parts.now())
         document["version"] = _new_version(id_, document, previous, bump_part)
         changed = document["version"] != previous or any(
             entry.document.get(name) != document.get(name) for name in patch
@@ -84,7 +84,7 @@ def update_governance(
         return GovernanceUpdate(entry, previous, changed, catalogue.hash)
 
 
-def _patched(entry: Instruction, patch: Mapping[str, Json], now: str) -> JsonObject:
+def _apply_patch(entry: Instruction, patch: Mapping[str, Json], now: str) -> JsonObject:
     document = stored_form(entry.document)
     for name, value in patch.items():
         if value is None:

@@ -143,7 +143,7 @@ def enrich(parts: CatalogueParts, caller: AuthContext, expected_hash: str | None
         check_expected_hash(expected_hash, None, current)
         documents: dict[str, JsonObject] = {}
         for entry in entries:
-            document = _enriched(parts, entry)
+            document = _complete_document(parts, entry)
             if document is not None:
                 documents[entry.id] = document
         notes: list[str] = []
@@ -152,7 +152,7 @@ def enrich(parts: CatalogueParts, caller: AuthContext, expected_hash: str | None
         return RewriteResult(catalogue.hash, updated, skipped, notes)
 
 
-def _enriched(parts: CatalogueParts, entry: Instruction) -> JsonObject | None:
+def _complete_document(parts: CatalogueParts, entry: Instruction) -> JsonObject | None:
     """Return the document with the missing fields, or None if nothing is missing."""
     stored = read_stored(parts, entry.id)
     shown = entry.document

@@ -175,7 +175,7 @@ class CatalogueReader:
         _check_limit(limit)
         with self._store.lock:
             catalogue = self._store.current()
-            allowed = candidates(catalogue, filters, self._search.matching)
+            allowed = candidates(catalogue, filters, self._search.find_matching)
             try:
                 found = page(catalogue, allowed, order or CatalogueOrder(), limit, cursor, offset)
             except InvalidCursor as error:

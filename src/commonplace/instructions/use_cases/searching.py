@@ -53,7 +53,7 @@ class CatalogueSearch:
         assert self._index is not None
         return self._index.search(query, limit)
 
-    def matching(self, text: str) -> set[str]:
+    def find_matching(self, text: str) -> set[str]:
         """Return the ids that contain a text, cached for the following pages.
 
         Needs `prepare` first; the caller holds the store's lock.
@@ -64,7 +64,7 @@ class CatalogueSearch:
         if cached is None or cached[0] != generation:
             if len(self._matches) >= CACHED_MATCHES:
                 self._matches.clear()
-            cached = self._matches[text] = (generation, self._index.matching(text))
+            cached = self._matches[text] = (generation, self._index.find_matching(text))
         return cached[1]
 
     def close(self) -> None:

@@ -79,7 +79,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     """Return the credentials in a text, in order, without overlaps."""
     if len(text) < SHORTEST:
         return ()
-    found = [*_by_format(text), *_in_addresses(text), *_by_name(text)]
+    found = [*_find_by_format(text), *_find_in_addresses(text), *_find_by_name(text)]
     if not found:
         return ()
     kept: list[Secret] = []
@@ -99,7 +99,7 @@ def mask_secrets(text: str, secrets: tuple[Secret, ...], mask: str = MASK) -> st
     return "".join((*parts, text[at:]))
 
 
-def _by_format(text: str) -> Iterator[Secret]:
+def _find_by_format(text: str) -> Iterator[Secret]:
     if "PRIVATE KEY" in text:
         yield from (Secret("private key", start, end) for start, end in private_keys(text))
     for known in dict.fromkeys([known for sign, known in SIGNS if sign in text]):
@@ -110,7 +110,7 @@ def _by_format(text: str) -> Iterator[Secret]:
         )
 
 
-def _in_addresses(text: str) -> Iterator[Secret]:
+def _find_in_addresses(text: str) -> Iterator[Secret]:
     if "://" in text:
         for match in URL_PASSWORD.finditer(text):
             if (
@@ -120,7 +120,7 @@ def _in_addresses(text: str) -> Iterator[Secret]:
                 yield Secret("password in a URL", match.start("value"), match.end("value"))
 
 
-def _by_name(text: str) -> Iterator[Secret]:
+def _find_by_name(text: str) -> Iterator[Secret]:
     # U+0130 is the one letter whose lower case is longer: offsets must stay the same.
     lowered = text.replace("\u0130", "i").lower()
     for match in _HEADER.finditer(lowered):

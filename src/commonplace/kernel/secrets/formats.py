@@ -23,7 +23,7 @@ def _format(kind: str, signs: str, pattern: str) -> CredentialFormat:
     return CredentialFormat(kind, tuple(signs.split()), re.compile(pattern))
 
 
-def _prefixed(kind: str, prefixes: str, rest: str) -> CredentialFormat:
+def _make_prefix_format(kind: str, prefixes: str, rest: str) -> CredentialFormat:
     """Return the format of credentials with a unique prefix."""
     signs = tuple(prefixes.split())
     start = "|".join(re.escape(sign) for sign in signs)
@@ -42,7 +42,7 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
         rf"\b(?:gh[pousr]_{_WORD}{{20,255}}|github_pat_\w{{40,255}})\b",
     ),
-    _prefixed(
+    _make_prefix_format(
         "GitLab token",
         "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent-",
         r"[A-Za-z0-9_.-]{19,250}\w",
@@ -68,8 +68,10 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "sk-",
         rf"\bsk-(?:(?:proj|svcacct|admin|or-v1)-{_OPEN}{{20,250}}|{_WORD}{{20,200}}\b)",
     ),
-    _prefixed("model service key", "gsk_ xai- pplx- r8_", rf"{_WORD}{{32,120}}\b"),
-    _prefixed("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", rf"{_WORD}{{16,200}}\b"),
+    _make_prefix_format("model service key", "gsk_ xai- pplx- r8_", rf"{_WORD}{{32,120}}\b"),
+    _make_prefix_format(
+        "Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", rf"{_WORD}{{16,200}}\b"
+    ),
     _format("Google API key", "AIza", rf"\bAIza{_OPEN}{{35}}(?!{_OPEN})"),
     _format(
         "Google OAuth secret",
@@ -84,20 +86,22 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
     _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
     _format("Telegram token", ":AA", rf"\b\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
-    _prefixed("npm token", "npm_", rf"{_WORD}{{36}}\b"),
-    _prefixed("PyPI token", "pypi-AgE", rf"{_OPEN}{{50,}}"),
-    _prefixed("package registry token", "rubygems_ dckr_pat_ dckr_oat_", rf"{_OPEN}{{24,80}}"),
-    _prefixed("Hugging Face token", "hf_", rf"{_WORD}{{30,60}}\b"),
-    _prefixed("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", rf"{_HEX}{{64}}\b"),
-    _prefixed("Vault token", "hvs. hvb.", rf"{_OPEN}{{24,300}}"),
+    _make_prefix_format("npm token", "npm_", rf"{_WORD}{{36}}\b"),
+    _make_prefix_format("PyPI token", "pypi-AgE", rf"{_OPEN}{{50,}}"),
+    _make_prefix_format(
+        "package registry token", "rubygems_ dckr_pat_ dckr_oat_", rf"{_OPEN}{{24,80}}"
+    ),
+    _make_prefix_format("Hugging Face token", "hf_", rf"{_WORD}{{30,60}}\b"),
+    _make_prefix_format("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", rf"{_HEX}{{64}}\b"),
+    _make_prefix_format("Vault token", "hvs. hvb.", rf"{_OPEN}{{24,300}}"),
     _format("Terraform token", ".atlasv1.", rf"\b{_WORD}{{14}}\.atlasv1\.{_OPEN}{{40,80}}"),
     _format("Databricks token", "dapi", rf"\bdapi{_HEX}{{32}}\b"),
-    _prefixed("Shopify token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{32}\b"),
-    _prefixed("Grafana token", "glsa_ glc_", rf"{_WORD}{{32,}}(?:_{_HEX}{{8}})?"),
-    _prefixed("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
-    _prefixed("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,}"),
-    _prefixed("Supabase key", "sbp_ sb_secret_", rf"{_OPEN}{{20,}}"),
-    _prefixed(
+    _make_prefix_format("Shopify token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{32}\b"),
+    _make_prefix_format("Grafana token", "glsa_ glc_", rf"{_WORD}{{32,}}(?:_{_HEX}{{8}})?"),
+    _make_prefix_format("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
+    _make_prefix_format("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,}"),
+    _make_prefix_format("Supabase key", "sbp_ sb_secret_", rf"{_OPEN}{{20,}}"),
+    _make_prefix_format(
         "service token",
         "lin_api_ ntn_ figd_ figp_ pul- NRAK- PMAK- dp.pt. dp.st. pscale_tkn_ pscale_pw_ sq0atp- "
         "sq0csp- FlyV1",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from commonplace.memory.engine.lexicon import OPPOSITE_OF, UNITS
 from commonplace.memory.engine.sentences import Sentence, read_sentence, split_sentences
-from commonplace.memory.engine.subject import different_subjects, names_of, stated_in
+from commonplace.memory.engine.subject import different_subjects, find_stated_terms, names_of
 
 MINIMUM_SHARED = 2  # content words that two sentences must have in common
 MINIMUM_OVERLAP = 0.45
@@ -65,8 +65,8 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
     title_a, title_b = read_sentence(a.title), read_sentence(b.title)
     if _names_differ(a, b) or different_subjects(a.title, a.content, b.title, b.content):
         return None
-    only_a = title_a.terms - b.terms() - stated_in(a.title) - UNITS.keys()
-    only_b = title_b.terms - a.terms() - stated_in(b.title) - UNITS.keys()
+    only_a = title_a.terms - b.terms() - find_stated_terms(a.title) - UNITS.keys()
+    only_b = title_b.terms - a.terms() - find_stated_terms(b.title) - UNITS.keys()
     if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
         return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
     strongest: Contradiction | None = None
@@ -102,7 +102,7 @@ def _compare(
     opposites = _opposite_words(a, b)
     if opposites is not None and jaccard >= MINIMUM_OVERLAP:
         return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
-    if jaccard >= NEGATION_OVERLAP and _one_denies(a, b):
+    if jaccard >= NEGATION_OVERLAP and _negates_other(a, b):
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
     number = _different_number(a, b)
     if number is not None:
@@ -138,7 +138,7 @@ def _opposite_words(a: Sentence, b: Sentence) -> str | None:
     return None
 
 
-def _one_denies(a: Sentence, b: Sentence) -> bool:
+def _negates_other(a: Sentence, b: Sentence) -> bool:
     if (a.negations > 0) == (b.negations > 0):
         return False
     return not _SOFT_DENIAL.search((b if a.negations else a).text)
@@ -172,6 +172,6 @@ def _different_choices(title_a: str, title_b: str) -> str | None:
     only_a, only_b = terms_a - terms_b, terms_b - terms_a
     if len(only_a) != 1 or len(only_b) != 1 or len(terms_a & terms_b) < MINIMUM_SHARED:
         return None
-    if not (only_a <= stated_in(title_a) and only_b <= stated_in(title_b)):
+    if not (only_a <= find_stated_terms(title_a) and only_b <= find_stated_terms(title_b)):
         return None
     return f"{min(only_a)} against {min(only_b)}"

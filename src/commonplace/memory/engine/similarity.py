@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from commonplace.memory.engine.terms import telling_terms
+from commonplace.memory.engine.terms import significant_terms
 
 TEXT_CHARACTERS = 20_000
 # Separates the labelled pairs as well as 0.75 does for vectors (benchmarks/memory_quality.py).
@@ -18,8 +18,10 @@ LEXICAL_GENERALIZE = 0.60
 
 
 def count_terms(text: str) -> Mapping[str, int]:
-    """Count the telling terms of a text, or of the beginning of a very long one."""
-    return Counter(telling_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS]))
+    """Count the significant terms of a text, or of the beginning of a very long one."""
+    return Counter(
+        significant_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS])
+    )
 
 
 def term_weights(

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from commonplace.memory.engine.lexicon import OPPOSITE_OF, is_amount, states_a_value
-from commonplace.memory.engine.terms import telling_terms, terms_of_word
+from commonplace.memory.engine.terms import significant_terms, terms_of_word
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+")
@@ -50,7 +50,7 @@ def names_of(title: str) -> frozenset[str]:
     )
 
 
-def stated_in(title: str) -> frozenset[str]:
+def find_stated_terms(title: str) -> frozenset[str]:
     """Return the terms of a title that it states about its subject."""
     return frozenset(word.term for word in _words(title) if word.stated)
 
@@ -63,7 +63,7 @@ def different_versions(title_a: str, title_b: str) -> bool:
 
 def _terms(text: str) -> frozenset[str]:
     text = text[:5000]
-    return frozenset(telling_terms(text)) | frozenset(_NUMBER.findall(text))
+    return frozenset(significant_terms(text)) | frozenset(_NUMBER.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_TEXTS)
-def telling_terms(text: str) -> tuple[str, ...]:
+def significant_terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text without stop words."""
     return tuple(term for term in terms_of(text) if not is_stop_word(term))
 

@@ -133,7 +133,7 @@ class EntryBuilder:
         superseded_by: object = None,
     ) -> Entry:
         """Make an entry; raises INVALID_IMPORT if it would lose text."""
-        content = _checked_content(title, clean_text(content))
+        content = _check_content(title, clean_text(content))
         semantic, obsolete = str(memory_type) == "semantic", str(status) == "obsolete"
         created_at = parse_moment(str(created) if created else None, self.now)
         project_name = clean_project(str(project or self.project or ""))
@@ -160,7 +160,7 @@ class EntryBuilder:
         return Link(self.new_id(), source, target, relation_type(relation), moment)
 
 
-def _checked_content(title: str, content: str) -> str:
+def _check_content(title: str, content: str) -> str:
     """Return the content, with the whole title before it if the title must be cut."""
     if not title.strip() and not content.strip():
         raise failure(INVALID_IMPORT, "it has neither a title nor a text.")

@@ -142,7 +142,7 @@ class HybridIndex:
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
     ) -> SimilarMatches:
-        sharing, rarity = await self.words.sharing(tenant, entry, limit)
+        sharing, rarity = await self.words.find_sharing(tenant, entry, limit)
         terms = {match.key: match.terms for match in sharing.matches}
         for other in also:
             terms.setdefault(document_key(other), ())
@@ -184,7 +184,7 @@ class HybridIndex:
         context = self.vectors.present(contexts(tenant), keys)
         return bool(summary), bool(context)
 
-    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+    async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         keys = {document_key(entry): entry for entry in entries}
         present = await asyncio.to_thread(self.vectors.present, summaries(tenant), list(keys))
         return [entry for key, entry in keys.items() if key not in present]

@@ -18,7 +18,7 @@ from commonplace.memory.engine.documents import (
     key_prefix,
     partition,
 )
-from commonplace.memory.engine.terms import telling_terms
+from commonplace.memory.engine.terms import significant_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry, EntryFilter
 from commonplace.memory.retrieval.protocol import (
@@ -54,7 +54,7 @@ KNOWN_TERMS = 50_000
 class EntryPostings(LexicalStore, Protocol):
     """A lexical store that also knows which terms documents share and contain."""
 
-    async def sharing(
+    async def find_sharing(
         self,
         partition: Partition,
         terms: Sequence[str],
@@ -191,7 +191,7 @@ class LexicalIndex:
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
     ) -> SimilarMatches:
-        sharing, rarity = await self.sharing(tenant, entry, limit)
+        sharing, rarity = await self.find_sharing(tenant, entry, limit)
         matches = [
             EntryMatch(entry_id(m.key), 0.0, terms=m.terms, words=sharing.contents[m.key].get(TEXT))
             for m in sharing.matches
@@ -212,18 +212,18 @@ class LexicalIndex:
     async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
         return False, False
 
-    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+    async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         return []
 
     def close(self) -> None:
         return None
 
-    async def sharing(
+    async def find_sharing(
         self, tenant: Tenant, entry: Entry, limit: int
     ) -> tuple[Sharing, Mapping[str, float]]:
         """Return other entries with enough of its distinctive words, and the IDF of those."""
         terms = self._distinctive_terms(tenant, entry.text, SIMILAR_TERMS)
-        found = await self.postings.sharing(
+        found = await self.postings.find_sharing(
             partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS
         )
         self._remember(tenant, found.terms)
@@ -233,7 +233,7 @@ class LexicalIndex:
 
     def _distinctive_terms(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """Return the terms that are frequent in a text and rare elsewhere, as far as known."""
-        counts = Counter(telling_terms(text))
+        counts = Counter(significant_terms(text))
         worth = {
             term: count**0.5 / (1 + self._document_counts.get((tenant, term), 0)) ** 0.5
             for term, count in counts.items()

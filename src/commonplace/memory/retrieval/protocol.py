@@ -106,7 +106,7 @@ class EntryIndex(Protocol):
         """Say whether the text and the conversation of an entry have a vector."""
         ...
 
-    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+    async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         """Return the entries that lack a vector."""
         ...
 

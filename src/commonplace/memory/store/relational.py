@@ -155,7 +155,7 @@ class RelationalMemoryStore:
 
         def work(connection: SqlConnection) -> None:
             rows = self._rows(connection, tenant)
-            before = rows.existing(entry.id)
+            before = rows.get_existing(entry.id)
             visible = entry.deleted_at is None
             if existing := rows.active_duplicate(entry):
                 raise failure(

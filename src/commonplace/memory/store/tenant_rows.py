@@ -70,7 +70,7 @@ class TenantRows:
         """Return the entries of an answer."""
         return tuple(read_entry(row) for row in self.execute(query, **parameters))
 
-    def existing(self, id_: str) -> Entry:
+    def get_existing(self, id_: str) -> Entry:
         """Return an entry that must exist, deleted or not."""
         row = self.fetch_one("entry", id=id_, deleted=True)
         assert row is not None, "entries are never removed, only marked as deleted"
@@ -126,7 +126,7 @@ class TenantRows:
         if not self._insert_link(link):
             return False
         if link.relation is RelationType.SUPERSEDES:
-            before = self.existing(link.target_id)
+            before = self.get_existing(link.target_id)
             if before.superseded_by != link.source_id:  # an import may have set it
                 self._check_circle(link)
                 self._supersede(before, link.source_id, link.created_at)
@@ -215,7 +215,9 @@ class TenantRows:
         )
 
     def _closes_circle(self, source: str, target: str) -> bool:
-        return self.existing(target).superseded_by != source and self._is_superseded(source, target)
+        return self.get_existing(target).superseded_by != source and self._is_superseded(
+            source, target
+        )
 
     def _is_superseded(self, id_: str, by: str) -> bool:
         """Say whether an entry is superseded by another, directly or through others.

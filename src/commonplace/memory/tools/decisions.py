@@ -42,7 +42,7 @@ def accept_tool(service: MemoryService) -> Tool:
     """Build `rekall_accept_suggestion`."""
 
     async def handler(context: Context, arguments: DecideInput) -> AcceptOutput:
-        return _accepted(
+        return _show_accepted(
             await service.accept_suggestion(context.auth.tenant, arguments.suggestion_id)
         )
 
@@ -62,7 +62,7 @@ def accept_tool(service: MemoryService) -> Tool:
     )
 
 
-def _accepted(result: AcceptResult) -> AcceptOutput:
+def _show_accepted(result: AcceptResult) -> AcceptOutput:
     link = result.link
     output: AcceptOutput = {
         "accepted": True,

@@ -45,7 +45,7 @@ def related_tool(service: MemoryService) -> Tool:
     """Build `memory_related`."""
 
     async def handler(context: Context, arguments: MemoryRelatedInput) -> MemoryRelatedOutput:
-        graph = await service.related(context.auth.tenant, arguments.id, arguments.depth)
+        graph = await service.find_related(context.auth.tenant, arguments.id, arguments.depth)
         relation = RelationType(arguments.relation_type) if arguments.relation_type else None
         return _output(graph, relation)
 

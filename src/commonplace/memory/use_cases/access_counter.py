@@ -41,7 +41,7 @@ class AccessCounter:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._flush_later(), name="memory-accesses")
 
-    def waiting(self, tenant: Tenant, entry_id: str) -> tuple[int, datetime] | None:
+    def get_unwritten(self, tenant: Tenant, entry_id: str) -> tuple[int, datetime] | None:
         """Return the unwritten accesses of an entry and the time of the last one."""
         return self._waiting.get((tenant, entry_id))
 

@@ -108,7 +108,7 @@ class EntryWriter:
         The previous state goes to its history. If nothing changed, nothing is written.
         """
         given = changes.given()
-        changed = self._corrected(entry, changes)
+        changed = self._apply_changes(entry, changes)
         names = tuple(name for name in given if getattr(changed, name) != getattr(entry, name))
         if changed == entry:
             return entry, names
@@ -116,7 +116,7 @@ class EntryWriter:
         await self._change(tenant, entry, changed, "update")
         return changed, names
 
-    def _corrected(self, entry: Entry, changes: EntryChanges) -> Entry:
+    def _apply_changes(self, entry: Entry, changes: EntryChanges) -> Entry:
         draft = make_draft(
             entry.type if changes.type is None else changes.type,
             entry.title if changes.title is None else changes.title,

@@ -41,7 +41,7 @@ async def _check_vectors(store: MemoryStore, index: EntryIndex, entries: int) ->
         return _check("memory vectors", "note", finding, "commonplace models check")
     missing = 0
     for tenant in await store.tenants():
-        missing += len(await index.missing(tenant, await store.everything(tenant)))
+        missing += len(await index.find_missing(tenant, await store.everything(tenant)))
     finding = f"{entries - missing} of {entries} entries can be found by meaning"
     if missing:
         return _check("memory vectors", "warn", finding, "commonplace memory embed")

@@ -70,7 +70,7 @@ class EntrySearch:
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
         return SearchAnswer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
 
-    async def related(self, tenant: Tenant, root: Entry, depth: int) -> LinkGraph:
+    async def find_related(self, tenant: Tenant, root: Entry, depth: int) -> LinkGraph:
         """Walk the links around an entry, breadth first, up to a number of steps and entries."""
         distance = {root.id: 0}
         links: dict[str, Link] = {}

@@ -115,7 +115,7 @@ class Suggestions:
         links: Sequence[Link],
     ) -> int:
         pairs = {_partner(s, entry): s for s in pending if s.type in PAIR_TYPES}
-        settled = _settled(entry, links, frozenset(pairs))
+        settled = _find_settled(entry, links, frozenset(pairs))
         proposals = {
             proposal.entry_ids[1]: proposal
             for proposal in propose_pairs(entry, near, settled, self._thresholds)
@@ -127,7 +127,7 @@ class Suggestions:
             if suggestion.type in CLUSTER_TYPES
             and not self._holds_together(suggestion, entry, near)
         ]
-        revised = self._revised(pairs, proposals)
+        revised = self._revise(pairs, proposals)
         added = self._suggestions([p for id_, p in proposals.items() if id_ not in pairs])
         if not (added or revised or withdrawn):
             return 0
@@ -135,7 +135,7 @@ class Suggestions:
             tenant, added, revised=revised, withdrawn=withdrawn
         )
 
-    def _revised(
+    def _revise(
         self, pairs: Mapping[str, Suggestion], proposals: Mapping[str, Proposal]
     ) -> list[Suggestion]:
         """Return the pending pairs whose type, score or reason changed."""
@@ -201,7 +201,7 @@ class Suggestions:
         ]
 
 
-def _settled(entry: Entry, links: Sequence[Link], suggested: frozenset[str]) -> SettledPairs:
+def _find_settled(entry: Entry, links: Sequence[Link], suggested: frozenset[str]) -> SettledPairs:
     ends = [(link.relation, end) for link in links if entry.id in link.ends for end in link.ends]
     opposing = (RelationType.CONTRADICTS, RelationType.SUPERSEDES)
     return SettledPairs(

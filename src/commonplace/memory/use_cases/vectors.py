@@ -24,7 +24,7 @@ class VectorBackfill:
 
     async def fill(self, tenant: Tenant) -> int:
         """Embed entries without vectors and propose suggestions; returns how many it embedded."""
-        missing = await self._index.missing(tenant, await self._store.everything(tenant))
+        missing = await self._index.find_missing(tenant, await self._store.everything(tenant))
         count = 0
         for start in range(0, len(missing), BATCH_ENTRIES):
             batch = missing[start : start + BATCH_ENTRIES]

@@ -173,12 +173,12 @@ class _Fixer:
         names = set()
         parameters = node.get("parameters")
         for parameter in parameters if isinstance(parameters, list) else ():
-            parameter = self._resolved(parameter)
+            parameter = self._resolve(parameter)
             if isinstance(parameter, dict) and parameter.get("in") == "path":
                 names.add(str(parameter.get("name")))
         return names
 
-    def _resolved(self, node: Json) -> Json:
+    def _resolve(self, node: Json) -> Json:
         for _ in range(20):
             if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
                 return node

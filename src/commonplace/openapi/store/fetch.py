@@ -32,13 +32,13 @@ def fetch(
     """
     network = network or CallNetwork(rules.timeout_seconds)
     deadline = network.deadline()
-    with network.ending(deadline):
+    with network.close_after(deadline):
         for _ in range(MAX_REDIRECTS + 1):
             parts, address = _check(url, rules, network, deadline)
             connection = _connect(parts, address, network, deadline, url)
             try:
                 response = _request(connection, parts, url)
-                network.left(deadline, url)
+                network.remaining_seconds(deadline, url)
                 if response.status in _REDIRECTS:
                     location = response.getheader("Location")
                     if not location:
@@ -51,7 +51,7 @@ def fetch(
                     content, response.getheader("Content-Encoding") or "", url, limit_bytes
                 ), url
             except (OSError, http.client.HTTPException) as error:
-                network.left(deadline, url)
+                network.remaining_seconds(deadline, url)
                 raise make_fetch_error(
                     url, str(error) or type(error).__name__, retryable=True
                 ) from None
@@ -101,8 +101,10 @@ def _check(
             "The URL contains spaces or control characters.",
             hint="Percent-encode them.",
         )
-    for address in resolve_host(parts.hostname, port, url, network.left(deadline, url)):
-        if rules.listed(parts) or rules.admits(ipaddress.ip_address(address.split("%", 1)[0])):
+    for address in resolve_host(
+        parts.hostname, port, url, network.remaining_seconds(deadline, url)
+    ):
+        if rules.allows_host(parts) or rules.admits(ipaddress.ip_address(address.split("%", 1)[0])):
             return parts, address
     raise CommonplaceError(
         URL_NOT_ALLOWED,
@@ -117,11 +119,11 @@ def _connect(
 ) -> http.client.HTTPConnection:
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
-    left = network.left(deadline, url)
+    left = network.remaining_seconds(deadline, url)
     raw: socket.socket | None = None
     try:
         raw = socket.create_connection((address, port), timeout=min(left, 10.0))
-        raw.settimeout(network.left(deadline, url))
+        raw.settimeout(network.remaining_seconds(deadline, url))
         if secure:
             raw = ssl.create_default_context().wrap_socket(
                 raw, server_hostname=parts.hostname, do_handshake_on_connect=False
@@ -133,7 +135,7 @@ def _connect(
         if raw is not None:
             network.forget(raw)
             raw.close()
-        network.left(deadline, url)
+        network.remaining_seconds(deadline, url)
         raise make_fetch_error(url, str(error), retryable=True) from None
     connection = http.client.HTTPConnection(parts.hostname or "", port, timeout=left)
     connection.sock = raw
@@ -178,7 +180,7 @@ def _read(
     while True:
         chunk = response.read1(1 << 18)
         # A connection that was closed at the deadline looks like the end of the document.
-        network.left(deadline, url)
+        network.remaining_seconds(deadline, url)
         if not chunk:
             return b"".join(chunks)
         size += len(chunk)

@@ -31,7 +31,7 @@ class CallNetwork:
         return min(self._ends, time.monotonic() + self._fetch_seconds)
 
     @contextlib.contextmanager
-    def ending(self, deadline: float) -> Iterator[None]:
+    def close_after(self, deadline: float) -> Iterator[None]:
         """Close every connection made inside the block once the deadline has passed."""
         timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._break)
         timer.daemon = True
@@ -46,7 +46,7 @@ class CallNetwork:
         self._cancelled.set()
         self._break()
 
-    def left(self, deadline: float, url: str) -> float:
+    def remaining_seconds(self, deadline: float, url: str) -> float:
         """Return the seconds until the deadline; raise FETCH_FAILED if it has passed."""
         seconds = deadline - time.monotonic()
         if seconds <= 0 or self._cancelled.is_set():

@@ -35,7 +35,7 @@ class UrlRules:
     allow_hosts: tuple[str, ...] = ()
     timeout_seconds: float = 20.0
 
-    def listed(self, parts: SplitResult) -> bool:
+    def allows_host(self, parts: SplitResult) -> bool:
         """Tell whether the host of a URL is in `allow_hosts`."""
         host = (parts.hostname or "").lower()
         for entry in self.allow_hosts:

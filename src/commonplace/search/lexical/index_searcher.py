@@ -127,7 +127,7 @@ class IndexSearcher:
         ranked += [row for row in rank_buffered(plan, "") if row.id in asked]
         return self._matches(connection, plan, in_order(ranked))
 
-    def sharing(
+    def find_sharing(
         self,
         connection: SqlConnection,
         plan: QueryPlan,

@@ -194,11 +194,11 @@ class InvertedIndex:
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         weights = self._weights(known)
-        whole = self._in_all(known, weights) if known and len(known) == len(stems) else 0
-        contained = self.containing(needle, known=whole)
+        whole = self._match_all(known, weights) if known and len(known) == len(stems) else 0
+        contained = self.find_containing(needle, known=whole)
         relaxed = False
         if not whole and not contained and len(stems) > 2:
-            whole = _in_most(weights, len(stems))
+            whole = _match_most(weights, len(stems))
             relaxed = bool(whole)
         names: list[str] = []
         for texts in (
@@ -227,21 +227,23 @@ class InvertedIndex:
                 if len(stems) > 1
                 else [name for _, name in leaders[:limit]]
             )
-        titled = texts & bits_of(self._in_titles(needle))
-        names = self._in_order(titled, limit)
-        return names + self._in_order(texts & ~titled, limit - len(names))
+        titled = texts & bits_of(self._match_titles(needle))
+        names = self._sort_names(titled, limit)
+        return names + self._sort_names(texts & ~titled, limit - len(names))
 
-    def matching(self, query: str) -> set[str]:
+    def find_matching(self, query: str) -> set[str]:
         """Return the names of every text that `search` would count without relaxing."""
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         whole = (
-            self._in_all(known, self._weights(known)) if known and len(known) == len(stems) else 0
+            self._match_all(known, self._weights(known))
+            if known and len(known) == len(stems)
+            else 0
         )
-        found = whole | self.containing(query.strip().lower(), known=whole)
+        found = whole | self.find_containing(query.strip().lower(), known=whole)
         return {name for slot in numbers_in(found) if (name := self._names[slot]) is not None}
 
-    def containing(self, needle: str, known: int = 0) -> int:
+    def find_containing(self, needle: str, known: int = 0) -> int:
         """Return the texts that contain the lower-cased needle.
 
         Texts in `known` have all its words and count unchecked, unless the needle has signs.
@@ -265,16 +267,16 @@ class InvertedIndex:
         if not runs or any(map(unicodedata.combining, needle)):
             candidates = set(self._slots.values())
         else:
-            candidates = self._with_run(needle, runs[0])
+            candidates = self._match_run(needle, runs[0])
             for run in runs[1:]:
                 if not candidates:
                     return candidates
-                candidates &= self._with_run(needle, run)
+                candidates &= self._match_run(needle, run)
         names, text_of = self._names, self._text_of
         sure = set(those_in(known, candidates))
         return {slot for slot in candidates if slot in sure or needle in text_of(names[slot] or "")}
 
-    def _with_run(self, needle: str, run: re.Match[str]) -> set[int]:
+    def _match_run(self, needle: str, run: re.Match[str]) -> set[int]:
         """Return slots of texts with a word that this run can be part of.
 
         A run is a whole word unless it stands at an end of the needle.
@@ -290,7 +292,7 @@ class InvertedIndex:
             )
         return self._union(word for word in self._words_with(piece) if word.lower() == piece)
 
-    def _in_titles(self, needle: str) -> set[int]:
+    def _match_titles(self, needle: str) -> set[int]:
         """Return roughly the texts whose title has the needle; only used to order ties."""
         runs = RUN.findall(needle)
         if not runs or len(runs[0]) < 3:
@@ -353,7 +355,7 @@ class InvertedIndex:
         self._ranked[stem] = _Ranked(order, impacts, bits_of(impacts))
         self._kept += len(impacts)
 
-    def _in_all(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]]) -> int:
+    def _match_all(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]]) -> int:
         """Return the texts that have all stems; there must be at least one stem."""
         found = -1
         for stem, impacts in zip(stems, weights, strict=True):
@@ -429,7 +431,7 @@ class InvertedIndex:
         )
         return [name for _, name in head] + [name for _, name in leaders[RERANKED:]]
 
-    def _in_order(self, texts: int, limit: int) -> list[str]:
+    def _sort_names(self, texts: int, limit: int) -> list[str]:
         """Return the first names of some texts: walk if they are many, sort if they are few."""
         if texts.bit_count() * 8 < len(self._ordered):
             return sorted(
@@ -444,7 +446,7 @@ class InvertedIndex:
         return chosen[:limit]
 
 
-def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> int:
+def _match_most(weights: Sequence[Mapping[int, float]], words: int) -> int:
     """Return texts with at least three fifths of a query's words, and at least two."""
     needed = max(2, math.ceil(0.6 * words))
     matched = Counter(slot for impacts in weights for slot in impacts)

@@ -53,7 +53,7 @@ class PostgresPostings(IndexWriter):
             )
         )
 
-    async def sharing(
+    async def find_sharing(
         self,
         partition: Partition,
         terms: Sequence[str],
@@ -66,7 +66,7 @@ class PostgresPostings(IndexWriter):
             plan = self._search.plan(connection, partition, terms, weights)
             if plan is None:
                 return Sharing()
-            return self._search.sharing(connection, plan, share, limit, weights)
+            return self._search.find_sharing(connection, plan, share, limit, weights)
 
         return await self._read(find)
 

@@ -91,8 +91,8 @@ class PostingCache:
         if len(scores) > first:
             edge = _edge(scores, first)
             if edge > 0:
-                yield from _in_order(ids, scores, np.flatnonzero(scores >= edge))
-        yield from _in_order(
+                yield from _iterate_sorted(ids, scores, np.flatnonzero(scores >= edge))
+        yield from _iterate_sorted(
             ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0)
         )
 
@@ -188,7 +188,9 @@ def _edge(scores: Floats, first: int) -> float:
     return float(np.partition(scores, len(scores) - first)[len(scores) - first])
 
 
-def _in_order(ids: Integers | int, scores: Floats, places: Any) -> Iterator[tuple[int, float]]:
+def _iterate_sorted(
+    ids: Integers | int, scores: Floats, places: Any
+) -> Iterator[tuple[int, float]]:
     import numpy as np
 
     chosen = scores[places]

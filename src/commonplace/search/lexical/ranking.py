@@ -55,7 +55,7 @@ class SqlRanker:
             rows = connection.execute(
                 self._queries["rank"], {"terms": plan.parameters(), "limit": size}
             ).fetchall()
-            ranked, _ = self.with_keys(connection, plan, rows, prefix, wanted)
+            ranked, _ = self.add_keys(connection, plan, rows, prefix, wanted)
             if len(ranked) >= wanted or len(rows) < size:
                 break
         return ranked
@@ -75,7 +75,7 @@ class SqlRanker:
             "limit": limit,
         }
         rows = connection.execute(self._queries["rank_among"], parameters)
-        return self.with_keys(connection, plan, rows, "", wanted)[0]
+        return self.add_keys(connection, plan, rows, "", wanted)[0]
 
     def below(self, connection: SqlConnection, plan: QueryPlan, prefix: str) -> list[int] | None:
         """Return the ids of the documents below a prefix; None where they are many."""
@@ -88,7 +88,7 @@ class SqlRanker:
         ids = [row[0] for row in connection.execute(self._queries["ids_with_prefix"], bounds)]
         return ids if len(ids) <= SELECTIVE_PREFIX else None
 
-    def with_keys(
+    def add_keys(
         self,
         connection: SqlConnection,
         plan: QueryPlan,

@@ -65,10 +65,10 @@ class CachedRanker:
             return self._sql.best(connection, plan, first, prefix, wanted)
         room = first + first // 2  # some of the best may have been deleted
         rows = self._cache.ranked(connection, plan.weighted, room)
-        ranked, deleted = self._sql.with_keys(connection, plan, rows, prefix, wanted)
+        ranked, deleted = self._sql.add_keys(connection, plan, rows, prefix, wanted)
         if deleted > DELETED_SHARE * wanted:
             rows = self._cache.ranked(connection, plan.weighted, first, refresh=True)
-            ranked, _ = self._sql.with_keys(connection, plan, rows, prefix, wanted)
+            ranked, _ = self._sql.add_keys(connection, plan, rows, prefix, wanted)
         return ranked
 
 
@@ -117,7 +117,7 @@ class SqlitePostings(IndexWriter):
             LexicalResult(),
         )
 
-    async def sharing(
+    async def find_sharing(
         self,
         partition: Partition,
         terms: Sequence[str],
@@ -133,7 +133,9 @@ class SqlitePostings(IndexWriter):
                 if plan.postings > INLINE_POSTINGS
                 else plan.postings
             ),
-            lambda connection, plan: self._search.sharing(connection, plan, share, limit, weights),
+            lambda connection, plan: self._search.find_sharing(
+                connection, plan, share, limit, weights
+            ),
             Sharing(),
         )
 

@@ -256,11 +256,11 @@ def _build(
 
     try:
         shape = embed_graph.read_shape(source)
-        with _replacing(_folder(models, name)) as target:
+        with _replace_folder(_folder(models, name)) as target:
             progress("build", 0.6)
             shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
             _keep_licences(source, target, name, origin, licence)
-            language = _in_front(source, "language") or ""
+            language = _read_front_matter(source, "language") or ""
             draft = ModelDescription(
                 name,
                 "draft",
@@ -337,10 +337,10 @@ def _compare(folder: Path) -> tuple[float, float]:
 
 
 def _licence_of(folder: Path) -> str:
-    return _in_front(folder, "license") or "see the model's own page"
+    return _read_front_matter(folder, "license") or "see the model's own page"
 
 
-def _in_front(folder: Path, name: str) -> str | None:
+def _read_front_matter(folder: Path, name: str) -> str | None:
     """Return a single value of a model card's front matter; None for a list."""
     readme = folder / "README.md"
     found = (
@@ -364,7 +364,7 @@ def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: 
 
 
 @contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
+def _replace_folder(folder: Path) -> Iterator[Path]:
     """Yield a scratch folder that replaces `folder` in one rename when the block succeeds."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

@@ -125,14 +125,14 @@ class VectorIndex:
         """Embed up to `most` new texts; return how many were embedded and how many are left."""
         file = self._file(partition)
         wanted = {passage.key: passage for passage in passages}
-        with file.writing():
+        with file.lock_for_writing():
             snapshot = self._current(file)
             if snapshot is None and not wanted:
                 return 0, 0
         # Embedding takes seconds and runs without the lock; what changed meanwhile is checked
         # again below.
         fresh = _embed_new(embed, snapshot, wanted, most)
-        with file.writing():
+        with file.lock_for_writing():
             snapshot = self._current(file)
             if snapshot is None:
                 if not wanted:
@@ -236,7 +236,7 @@ class VectorIndex:
 
     def clear(self, partition: Partition) -> None:
         file = self._file(partition)
-        with file.writing():
+        with file.lock_for_writing():
             file.clear()
 
     def build_now(self, partition: Partition, threads: int = 1) -> None:

@@ -193,7 +193,7 @@ class VectorFile:
         return self._known
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def lock_for_writing(self) -> Iterator[None]:
         """Hold the exclusive lock among processes and threads."""
         make_private_folder(self.folder)
         with exclusive_lock(self.folder / "lock"):

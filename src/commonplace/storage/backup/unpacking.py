@@ -76,7 +76,7 @@ def unpack(source: Path, fresh: Path, limits: UnpackLimits = DEFAULT_LIMITS) -> 
     Raises ARCHIVE_INVALID or STORAGE_FULL without having written anything.
     """
     members = _examine(source, fresh.parent, limits)
-    with _opened(source) as archive:
+    with _open_archive(source) as archive:
         for info in archive:
             if info.name != MANIFEST and info.name in members:
                 opened = archive.extractfile(info)
@@ -96,7 +96,7 @@ def _examine(source: Path, target: Path, limits: UnpackLimits) -> dict[str, _Mem
     most = max(limits.plain_bytes, source.stat().st_size * limits.ratio)
     total = 0
     try:
-        with _opened(source) as archive:
+        with _open_archive(source) as archive:
             for info in archive:
                 if manifest is not None:
                     raise ValueError("the manifest is not the last member")
@@ -132,7 +132,7 @@ def _examine(source: Path, target: Path, limits: UnpackLimits) -> dict[str, _Mem
 
 
 @contextlib.contextmanager
-def _opened(source: Path) -> Iterator[tarfile.TarFile]:
+def _open_archive(source: Path) -> Iterator[tarfile.TarFile]:
     with (
         gzip.open(source, "rb") as plain,
         tarfile.open(fileobj=cast("IO[bytes]", _BoundedReader(plain)), mode="r:") as archive,

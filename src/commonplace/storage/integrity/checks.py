@@ -139,7 +139,7 @@ class _DamageScan:
         try:
             for (line,) in self.connection.execute(f'PRAGMA integrity_check("{table}")'):
                 if line != "ok":
-                    problems.setdefault(_damaged_part(line, table, roots), []).append(line)
+                    problems.setdefault(_find_damaged_part(line, table, roots), []).append(line)
         except (apsw.CorruptError, apsw.NotADBError) as broken:
             problems.setdefault(table, []).append(str(broken))
         for part, lines in problems.items():
@@ -202,7 +202,7 @@ class _DamageScan:
             )
 
 
-def _damaged_part(line: str, table: str, roots: dict[int, str]) -> str:
+def _find_damaged_part(line: str, table: str, roots: dict[int, str]) -> str:
     """Return the table or index that a line of SQLite's check is about."""
     if (found := _TREE.search(line)) is not None:
         return roots.get(int(found[1]), table)

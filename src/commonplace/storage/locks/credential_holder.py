@@ -23,7 +23,7 @@ def hold_credentials_lock(data: Path, database_url: str) -> Iterator[None]:
     if database_url.startswith("sqlite:"):
         lock = LeaderLock(data / LOCK_FILE)
         if not lock.try_acquire():
-            raise _already_held()
+            raise _make_holder_error()
         try:
             yield
         finally:
@@ -36,13 +36,13 @@ def hold_credentials_lock(data: Path, database_url: str) -> Iterator[None]:
         with database.connect() as connection:
             row = connection.execute(_TRY_LOCK, (LOCK_NAME,)).fetchone()
             if row is None or not row[0]:
-                raise _already_held()
+                raise _make_holder_error()
             yield
     finally:
         database.close()
 
 
-def _already_held() -> CommonplaceError:
+def _make_holder_error() -> CommonplaceError:
     return CommonplaceError(
         INVALID_CONFIG,
         "Another server on this store keeps its callers' model keys in memory; several processes "

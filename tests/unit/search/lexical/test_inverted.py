@@ -48,7 +48,7 @@ def test_all_words_are_needed_and_most_are_offered_when_no_text_has_all() -> Non
     loose = index.search("how do alpha and beta and delta", 10)
     assert (loose.names, loose.relaxed) == (["a"], True)
     assert index.search("delta", 10).count == 0
-    assert index.matching("alpha beta delta") == set()
+    assert index.find_matching("alpha beta delta") == set()
 
 
 def test_identifiers_are_found_by_their_parts_and_pieces() -> None:
@@ -114,7 +114,10 @@ def test_a_query_with_signs_ranks_literal_matches_first() -> None:
     }
     texts |= {f"conf-{number}": ("app conf", "app etc conf d") for number in range(3)}
     index = index_of(texts)
-    assert index.matching("c++") == {"plus", *(f"c-{number}" for number in range(RANKED_FROM + 50))}
+    assert index.find_matching("c++") == {
+        "plus",
+        *(f"c-{number}" for number in range(RANKED_FROM + 50)),
+    }
     for query, first in (("C++", "plus"), ("etc/app.conf", "file"), ("app.conf.d", "file")):
         assert index.search(query, 5).names[0] == first
     assert index.search("etc/app.con", 5).names == ["file"]

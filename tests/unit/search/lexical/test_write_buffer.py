@@ -168,7 +168,7 @@ def test_sharing_finds_exactly_the_documents_with_enough_of_the_terms(
             if sum(weight[term] for term in match.terms) >= least
         }
         found = asyncio.run(
-            late.postings.sharing(HERE, terms, share=share, limit=300, weights=WEIGHTS)
+            late.postings.find_sharing(HERE, terms, share=share, limit=300, weights=WEIGHTS)
         )
         assert {match.key: match.terms for match in found.matches} == expected
         assert found.terms == everything.terms

@@ -31,7 +31,7 @@ class UnchangedParts:
         self.changed = _find_changed(old.document, new.document) if self.comparable else set()
         self._depth = 2 if old.document.is_v2 else 3
 
-    def untouched(self, old: Json, new: Json) -> bool:
+    def is_unchanged(self, old: Json, new: Json) -> bool:
         """Tell whether two values are equal and refer to nothing that changed."""
         if not self.comparable or not same_json(old, new):
             return False
@@ -52,7 +52,7 @@ class UnchangedParts:
             not self.same_security and "security" not in new.operation
         ):
             return False
-        return self.untouched(old.operation, new.operation) and self.untouched(
+        return self.is_unchanged(old.operation, new.operation) and self.is_unchanged(
             old.item.get("parameters"), new.item.get("parameters")
         )
 

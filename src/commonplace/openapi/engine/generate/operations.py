@@ -70,7 +70,7 @@ class ApiReader:
         for path, item in paths.items() if isinstance(paths, dict) else ():
             if path.startswith("x-"):
                 continue
-            item = self._resolved(item)
+            item = self._resolve(item)
             pointer = f"/paths/{escape_token(path)}"
             for method in METHODS:
                 if isinstance(item.get(method), dict):
@@ -101,7 +101,7 @@ class ApiReader:
                 )
                 self.types.warnings.append(Notice(operation.pointer, message, critical=True))
 
-    def _resolved(self, node: Json) -> JsonObject:
+    def _resolve(self, node: Json) -> JsonObject:
         for _ in range(20):
             if not isinstance(node, dict):
                 return {}
@@ -187,7 +187,7 @@ class ApiReader:
         asked = {template: name for name, template in key.templates}
         for source in (item.get("parameters"), operation.get("parameters")):
             for entry in source if isinstance(source, list) else ():
-                parameter = self._resolved(entry)
+                parameter = self._resolve(entry)
                 name, place = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not isinstance(place, str) or place not in _STYLES:
                     continue
@@ -237,7 +237,7 @@ class ApiReader:
         content = parameter.get("content")
         if schema is None and isinstance(content, dict) and content:
             media_type, media = next(iter(content.items()))
-            schema = self._resolved(media).get("schema", True)
+            schema = self._resolve(media).get("schema", True)
             as_json = _kind(media_type) == "json" or place != "querystring"
         style = parameter.get("style")
         style = style if isinstance(style, str) else _STYLES[place]
@@ -258,7 +258,7 @@ class ApiReader:
         )
 
     def _bodies(self, body: Json, hint: str) -> tuple[list[ContentBody], bool]:
-        resolved = self._resolved(body)
+        resolved = self._resolve(body)
         return self._contents(resolved.get("content"), (hint, "Body")), resolved.get(
             "required"
         ) is True
@@ -266,7 +266,7 @@ class ApiReader:
     def _contents(self, content: Json, hint: tuple[str, ...]) -> list[ContentBody]:
         bodies: list[ContentBody] = []
         for media_type, media in content.items() if isinstance(content, dict) else ():
-            media = self._resolved(media)
+            media = self._resolve(media)
             kind = _kind(media_type)
             schema = media.get("schema", True)
             if kind in ("form", "multipart") and not self._is_object(schema):
@@ -327,7 +327,7 @@ class ApiReader:
                 )
             ):
                 continue
-            response = self._resolved(response)
+            response = self._resolve(response)
             doc = response.get("description")
             contents = self._contents(response.get("content"), (hint, "Response", status))
             found.append(Response(status, contents, doc if isinstance(doc, str) else ""))
@@ -353,7 +353,7 @@ class ApiReader:
         schemes = components.get("securitySchemes")
         found: list[SecurityScheme] = []
         for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
-            scheme = self._resolved(scheme)
+            scheme = self._resolve(scheme)
             kind = scheme.get("type")
             if isinstance(kind, str):
                 texts = {

@@ -113,7 +113,7 @@ class TypeReader:
         component = reference.startswith("#/components/schemas/") and reference.count("/") == 3
         hint = (last_token(reference),) if component else tuple(pointer_hint(reference))
         self._open.add(reference)
-        target = self._wrapped(schema)
+        target = self._find_wrapped_reference(schema)
         if target is not None:
             use = self._with_null(target[0], nullable=target[1])
             if component:
@@ -174,7 +174,7 @@ class TypeReader:
         simple = scalar_use(schema)
         if simple is not None and len(hint) <= _MAX_HINT:
             return simple
-        target = self._wrapped(schema)
+        target = self._find_wrapped_reference(schema)
         if target is not None:
             return self._with_null(target[0], nullable=target[1])
         if len(hint) > _MAX_HINT:
@@ -206,7 +206,7 @@ class TypeReader:
                 self._combined[key] = use
         return use
 
-    def _wrapped(self, schema: Json) -> tuple[str, bool] | None:
+    def _find_wrapped_reference(self, schema: Json) -> tuple[str, bool] | None:
         """Return the only reference that a schema stands for, and whether null was added."""
         if not isinstance(schema, dict) or _REFERRING.isdisjoint(schema):
             return None
@@ -235,7 +235,7 @@ class TypeReader:
         real = [part for part in parts if not is_null(part)]
         if len(real) != 1 or (keyword == "allOf" and len(parts) != 1):
             return None
-        inner = self._wrapped(real[0])
+        inner = self._find_wrapped_reference(real[0])
         if inner is None:
             return None
         return inner[0], inner[1] or nullable or len(real) < len(parts)
@@ -319,7 +319,7 @@ class TypeReader:
             return
         choice = merged.choices[0]
         union.exclusive = choice.exclusive
-        base = self._shared(merged)
+        base = self._merge_shared(merged)
         for index, branch in enumerate(flatten_choice(choice)):
             schema = {"allOf": [base, branch]} if base is not None else branch
             name = name_branch(branch, index)
@@ -336,7 +336,7 @@ class TypeReader:
         ):
             union.discriminator = property_name
 
-    def _shared(self, merged: Merged) -> JsonObject | None:
+    def _merge_shared(self, merged: Merged) -> JsonObject | None:
         """Return what all branches of a choice have in common, if an object stands beside it."""
         properties = dict(merged.properties)
         for choice in merged.choices[1:]:

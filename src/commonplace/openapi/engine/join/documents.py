@@ -237,7 +237,7 @@ class _Pair:
 
     def _rename_components(self, sections: tuple[str, ...]) -> None:
         """Rename components that differ between the sides, where the strategy says so."""
-        direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
+        direct, indirect = Meaning(self.left, self.right, old=self.old).find_differing(sections)
         renames: Renames = {}
         free = self._free_names(sections)
         strategy = self.schema_strategy
@@ -269,11 +269,11 @@ class _Pair:
                 f"now {new!r}."
             )
         if renames and strategy == "rename-left":
-            self.left = self._renamed(self.left, renames)
+            self.left = self._rename(self.left, renames)
         elif renames:
-            self.right = self._renamed(self.right, renames)
+            self.right = self._rename(self.right, renames)
 
-    def _renamed(self, document: JsonObject, renames: Renames) -> JsonObject:
+    def _rename(self, document: JsonObject, renames: Renames) -> JsonObject:
         if not self.old:
             return rename_components(
                 add_discriminator_mappings(document, renames.get("schemas", {})), renames, old=False
@@ -324,7 +324,7 @@ class _Pair:
         for name in right:
             if name not in left:
                 continue
-            if meaning.same(left[name], right[name], "path_item"):
+            if meaning.are_equal(left[name], right[name], "path_item"):
                 choices[name] = "left"
             elif _merge_disjoint(left[name], right[name]) is not None:
                 choices[name] = "both"

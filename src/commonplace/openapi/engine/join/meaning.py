@@ -26,17 +26,20 @@ class Meaning:
         self._left_places = _places(left)
         self._right_places = _places(right)
 
-    def same(self, value: Json, other: Json, kind: str) -> bool:
+    def are_equal(self, value: Json, other: Json, kind: str) -> bool:
         """Tell whether two objects are equal, including the components they refer to."""
         return same_json(value, other) and self._references_agree(_References(value, kind))
 
-    def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
+    def find_differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
         """Return components that differ themselves, and those that differ by reference only."""
         direct: list[Component] = []
         users: dict[Component, list[Component]] = {}
         for section in sections:
             kind = SHAPE["document" if self.old else "components"][section][1]
-            left, right = self.named(self.left, section), self.named(self.right, section)
+            left, right = (
+                self.get_section(self.left, section),
+                self.get_section(self.right, section),
+            )
             for name in right:
                 if name not in left:
                     continue
@@ -50,7 +53,7 @@ class Meaning:
             self._add_subtypes(users)
         return direct, _find_users(direct, users)
 
-    def named(self, document: JsonObject, section: str) -> JsonObject:
+    def get_section(self, document: JsonObject, section: str) -> JsonObject:
         container = document if self.old else document.get("components")
         found = container.get(section) if isinstance(container, dict) else None
         return found if isinstance(found, dict) else {}
@@ -67,14 +70,14 @@ class Meaning:
             return False
         outside = (reference for reference in references.local if reference.startswith("#/paths/"))
         return all(
-            same_json(_at(self.left, reference), _at(self.right, reference))
+            same_json(_look_up(self.left, reference), _look_up(self.right, reference))
             for reference in outside
         )
 
     def _add_subtypes(self, users: dict[Component, list[Component]]) -> None:
         """Add the subtypes of a schema with a discriminator, which it does not refer to."""
         section = "definitions" if self.old else "schemas"
-        left, right = self.named(self.left, section), self.named(self.right, section)
+        left, right = self.get_section(self.left, section), self.get_section(self.right, section)
         for schemas in (left, right):
             for parent, children in find_subtypes(schemas, old=self.old).items():
                 if (
@@ -106,7 +109,7 @@ def _places(document: JsonObject) -> dict[str, Place]:
     return {name: place for place, name in collect_operation_ids(document).items()}
 
 
-def _at(document: JsonObject, reference: str) -> Json:
+def _look_up(document: JsonObject, reference: str) -> Json:
     try:
         return resolve_pointer(document, reference)
     except LookupError:

@@ -88,7 +88,7 @@ class _Pattern(FilterFunction):
     def __call__(self, string: object, pattern: object) -> bool:
         if not isinstance(string, str) or not isinstance(pattern, str):
             return False
-        compiled = _compiled(pattern)
+        compiled = _compile_pattern(pattern)
         if compiled is None:
             return False
         text = string.encode(
@@ -98,7 +98,7 @@ class _Pattern(FilterFunction):
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def _compile_pattern(pattern: str) -> Any:
     """Compile an I-Regexp for RE2; None for an invalid one, which matches nothing (RFC 9535)."""
     import re2
 

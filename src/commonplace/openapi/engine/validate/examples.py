@@ -222,7 +222,7 @@ class _ExampleChecker:
         key = _get_key(schema)
         validator, skipped = self._compile_all(hides), 1
         if validator is None:
-            validator, skipped = self._compile_one(schema, hides), 0
+            validator, skipped = self._compile_once(schema, hides), 0
             if validator is None:
                 return [], 0
         instance = {str(key): value} if skipped else value
@@ -243,7 +243,7 @@ class _ExampleChecker:
             )
         return self.together[hides]
 
-    def _compile_one(self, schema: JsonObject, hides: Hides) -> jsonschema_rs.Validator | None:
+    def _compile_once(self, schema: JsonObject, hides: Hides) -> jsonschema_rs.Validator | None:
         """Return a validator for a schema, or None if it does not compile."""
         key = (_get_key(schema), hides)
         if key not in self.compiled:

@@ -63,7 +63,7 @@ class Restored(Rewriter):
         self.issues = issues
 
     def enter_schema(self, node: JsonObject) -> JsonObject:
-        node = self._renamed(
+        node = self._restore_keywords(
             node, ("oneOf", "anyOf", "not", "discriminator", "writeOnly", "deprecated")
         )
         mapping = node.get("x-discriminator-mapping")
@@ -76,7 +76,7 @@ class Restored(Rewriter):
         }
 
     def enter_parameter(self, node: JsonObject) -> JsonObject:
-        return self._renamed(
+        return self._restore_keywords(
             node,
             ("deprecated", "example")
             if node.get("in") in ("path", "query", "header")
@@ -84,12 +84,12 @@ class Restored(Rewriter):
         )
 
     def enter_header(self, node: JsonObject) -> JsonObject:
-        return self._renamed(node, ("required", "deprecated", "example"))
+        return self._restore_keywords(node, ("required", "deprecated", "example"))
 
     def enter_path_item(self, node: JsonObject) -> JsonObject:
-        return self._renamed(node, ("summary", "description"))
+        return self._restore_keywords(node, ("summary", "description"))
 
-    def _renamed(self, node: JsonObject, keywords: tuple[str, ...]) -> JsonObject:
+    def _restore_keywords(self, node: JsonObject, keywords: tuple[str, ...]) -> JsonObject:
         found = [
             keyword
             for keyword in keywords

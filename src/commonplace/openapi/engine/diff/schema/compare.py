@@ -26,7 +26,7 @@ from commonplace.openapi.engine.diff.schema.views import SchemaViews
 class UnchangedTest(Protocol):
     """Tells which schemas need not be compared."""
 
-    def untouched(self, old: Json, new: Json) -> bool: ...
+    def is_unchanged(self, old: Json, new: Json) -> bool: ...
 
 
 class SchemaDiff:
@@ -50,7 +50,7 @@ class SchemaDiff:
     def compare(self, old: SchemaSite, new: SchemaSite, direction: Direction) -> None:
         """Compare a pair of schemas; pairs of references wait for `drain`."""
         if len(old.also) == len(new.also) and all(
-            self.same.untouched(before.schema, after.schema)
+            self.same.is_unchanged(before.schema, after.schema)
             for before, after in zip((old, *old.also), (new, *new.also), strict=True)
         ):
             return
@@ -73,7 +73,7 @@ class SchemaDiff:
         self.changes.operation = ""
         while self._queue:
             old, new, direction = self._queue.popleft()
-            if self.same.untouched(old.schema, new.schema):
+            if self.same.is_unchanged(old.schema, new.schema):
                 continue
             if self.old.reference(old) is not None and self.new.reference(new) is not None:
                 self.compare(old, new, direction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
-from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
+from commonplace.openapi.engine.generate.go.text import columns, comment, make_exported_name, quoted
 from commonplace.openapi.engine.generate.go.types import GoTypes
 from commonplace.openapi.engine.generate.model import (
     Api,
@@ -77,7 +77,7 @@ class GoOperations:
     def name(self) -> None:
         methods = NameScope(VET_METHODS)
         for operation in self.api.operations:
-            plain = exported(operation.hint)
+            plain = make_exported_name(operation.hint)
             method = (
                 methods.claim(plain, plain + "Operation")
                 if plain in VET_METHODS
@@ -108,8 +108,8 @@ class GoOperations:
         fields: list[tuple[str, str, list[str]]] = []  # name, type and comment
         parameters: list[str] = []
         for parameter in operation.parameters:
-            wanted = exported(parameter.name)
-            identifier = scope.claim(wanted, wanted + exported(parameter.place))
+            wanted = make_exported_name(parameter.name)
+            identifier = scope.claim(wanted, wanted + make_exported_name(parameter.place))
             parameters.append(identifier)
             doc = comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300)
             fields.append((identifier, self._parameter_type(parameter), doc))
@@ -392,7 +392,8 @@ def security_options(api: Api, package: NameScope) -> list[str]:
         if scheme.kind == "mutualTLS":
             continue
         name = package.claim(
-            f"With{exported(scheme.name)}", f"With{exported(scheme.name)}Credential"
+            f"With{make_exported_name(scheme.name)}",
+            f"With{make_exported_name(scheme.name)}Credential",
         )
         arguments = "username, password string" if basic else "token string"
         credential = "Username: username, Password: password" if basic else "Token: token"

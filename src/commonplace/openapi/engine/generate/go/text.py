@@ -62,7 +62,7 @@ _MARKER = re.compile(r"[^\w\"'(]")
 _WIDTH = 100
 
 
-def exported(*parts: str) -> str:
+def make_exported_name(*parts: str) -> str:
     """Return an exported identifier made of the words of some names."""
     name = _join_words(parts[0]) if len(parts) == 1 else "".join(map(_join_words, parts))
     first = name[:1]

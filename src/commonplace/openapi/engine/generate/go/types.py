@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
-from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
+from commonplace.openapi.engine.generate.go.text import columns, comment, make_exported_name, quoted
 from commonplace.openapi.engine.generate.model import (
     Alias,
     Api,
@@ -59,14 +59,14 @@ class GoTypes:
         """Name the components; they come first to get the plain names."""
         for declaration in self.api.declarations:
             if declaration.component:
-                plain = exported(*declaration.hint)
+                plain = make_exported_name(*declaration.hint)
                 self.names[declaration] = self.package.claim(plain, plain + "Model")
 
     def name_inline(self) -> None:
         """Name the inline types."""
         for declaration in self.api.declarations:
             if declaration not in self.names:
-                self.names[declaration] = self.package.claim(exported(*declaration.hint))
+                self.names[declaration] = self.package.claim(make_exported_name(*declaration.hint))
         self.loops = _find_loops(self.api.declarations)
 
     def spell(self, kind: Type) -> str:
@@ -136,7 +136,7 @@ class GoTypes:
         empty_lists: list[str] = []
         awkward: list[tuple[Field, str, str]] = []
         for member in struct.fields:
-            identifier = scope.claim(exported(member.name))
+            identifier = scope.claim(make_exported_name(member.name))
             spelled, options = self.field_type(struct, member.use, required=member.required)
             tag = json_tag(member.name, options)
             if tag is None:
@@ -224,7 +224,7 @@ class GoTypes:
         lines = [f"type {name} {base}", "", f"// The values of {name}.", "const ("]
         rows = []
         for value in enum.values:
-            label = exported(str(value)) if str(value) else "Empty"
+            label = make_exported_name(str(value)) if str(value) else "Empty"
             if isinstance(value, int):
                 label = f"Minus{-value}" if value < 0 else str(value)
             rows.append(
@@ -389,14 +389,14 @@ def _find_components(edges: dict[Declaration, list[Declaration]]) -> dict[Declar
 
 def json_tag(name: str, options: str) -> str | None:
     """Return the struct tag, or None for a name that encoding/json does not accept in one."""
-    if not (_COMMON_NAME(name) or _in_tag(name)):
+    if not (_COMMON_NAME(name) or _fits_tag(name)):
         return None
     if name == "-" and not options:
         options = ","
     return f'`json:"{name}{options}"`'
 
 
-def _in_tag(name: str) -> bool:
+def _fits_tag(name: str) -> bool:
     return bool(name) and all(
         (char.isalnum() or char in _TAG_SIGNS) and (ord(char) < 128 or char.isalpha())
         for char in name
@@ -426,4 +426,6 @@ def _label(kind: Type) -> str:
 
 
 def _label_named(kind: Type) -> str:
-    return exported(*kind.declaration.hint) if isinstance(kind, NamedType) else _label(kind)
+    return (
+        make_exported_name(*kind.declaration.hint) if isinstance(kind, NamedType) else _label(kind)
+    )
