@@ -32,11 +32,11 @@ def open_instructions(services: Services) -> InstructionsService:
         mutation_enabled=services.mutation,
         trace=tracer.emit,
         trace_files=tracer.wants("catalog:file"),
-        request_stats=lambda: _request_stats(services),
+        request_stats=lambda: request_stats(services),
     )
 
 
-def _request_stats(services: Services) -> RequestStats:
+def request_stats(services: Services) -> RequestStats:
     """Summarize the calls of this process, for the health of the catalogue."""
     from commonplace.instructions.model import RequestStats
 

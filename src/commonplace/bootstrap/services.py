@@ -84,9 +84,9 @@ class Services:
 
     @lazy
     def instructions(self) -> InstructionsService:
-        from commonplace.bootstrap.embedded import open_instructions
-
         with self._data_folder():
+            from commonplace.bootstrap.embedded import open_instructions
+
             return self._close_later(open_instructions(self))
 
     @lazy

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from commonplace.edge.sessions.directory import SessionDirectory
     from commonplace.files.service import FilesService
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
+    from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
     from commonplace.storage.audit.shipper import AuditShipper
     from commonplace.storage.audit.trail import TeamTrail
@@ -34,12 +35,13 @@ def postgres_components() -> list[SchemaComponent]:
     """List every component of the schema in PostgreSQL, in the order of their migrations."""
     from commonplace.edge.sessions.postgres import SCHEMA as SESSIONS
     from commonplace.files.store.postgres import SCHEMA as FILES
+    from commonplace.instructions.store.postgres import SCHEMA as INSTRUCTIONS
     from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
     from commonplace.storage.audit.records import SCHEMA as AUDIT
     from commonplace.storage.postgres.migrations import CREDENTIALS, STORAGE
 
-    return [STORAGE, CREDENTIALS, AUDIT, SEARCH, FILES, MEMORY, SESSIONS]
+    return [STORAGE, CREDENTIALS, AUDIT, SEARCH, FILES, MEMORY, SESSIONS, INSTRUCTIONS]
 
 
 def open_postgres(settings: Settings) -> PostgresDatabase:
@@ -60,6 +62,20 @@ def open_postgres(settings: Settings) -> PostgresDatabase:
         database.close()
         raise
     return database
+
+
+def open_team_instructions(services: Services) -> InstructionsService:
+    """Open the catalogue, usage and feedback that the servers of a team share."""
+    from commonplace.bootstrap.embedded import request_stats
+    from commonplace.instructions.assembly import build_shared_service
+
+    return build_shared_service(
+        services.postgres,
+        services.settings.mcp.instructions,
+        mutation_enabled=services.mutation,
+        trace=services.tracer.emit,
+        request_stats=lambda: request_stats(services),
+    )
 
 
 def open_team_files(services: Services) -> FilesService:

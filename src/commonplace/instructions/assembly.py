@@ -1,4 +1,4 @@
-"""Builds the instruction catalogue of a folder."""
+"""Builds the instruction catalogue: of a folder, or of a team in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from commonplace.instructions.store.directory import FileRetries, InstructionDir
 from commonplace.instructions.store.folder import FolderOptions, FolderStore
 from commonplace.instructions.store.journal import state_directory
 from commonplace.instructions.store.protocol import Trace
-from commonplace.instructions.store.usage import UsageStore
+from commonplace.instructions.store.usage import UsageStorage, UsageStore
+from commonplace.instructions.store.usage_file import UsageFile
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.json_types import Json
@@ -22,6 +23,7 @@ from commonplace.kernel.settings import InstructionsSettings
 
 if TYPE_CHECKING:
     from commonplace.instructions.store.feedback import FeedbackStore
+    from commonplace.storage.postgres.database import PostgresDatabase
 
 
 def _no_trace(category: str, data: Json) -> None:
@@ -50,7 +52,7 @@ def build_service(
     def now() -> str:
         return iso(clock())
 
-    configuration = CatalogueConfiguration(directory, data)
+    configuration = CatalogueConfiguration.of_folders(directory, data)
     rules = ReadingRules(canonical=not chosen.canonical_disable, owners=configuration.owners)
     store = FolderStore(
         _open_directory(directory, chosen, rules, trace if trace_files else None),
@@ -60,21 +62,71 @@ def build_service(
         may_write=may_write,
         options=options or FolderOptions(agent=chosen.agent_id, watch=chosen.watch),
     )
-    usage = UsageStore(
-        data / "usage-snapshot.json",
-        clock=now,
-        flush_seconds=chosen.usage_flush_ms / 1000,
-        rate_limited=not chosen.usage_rate_limit_disabled,
-        clamped=not chosen.usage_clamp_disabled,
-    )
+    usage = _usage(UsageFile(data / "usage-snapshot.json"), chosen, now)
     parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
 
     def open_feedback() -> FeedbackStore:
         from commonplace.instructions.store.feedback import FeedbackStore
+        from commonplace.instructions.store.feedback_file import FeedbackFile
 
-        return FeedbackStore(data / "feedback.json", clock=now)
+        return FeedbackStore(FeedbackFile(data / "feedback.json"), clock=now)
 
     return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
+
+
+def build_shared_service(
+    database: PostgresDatabase,
+    settings: InstructionsSettings | None = None,
+    *,
+    mutation_enabled: Callable[[], bool] | None = None,
+    clock: Clock = utc_now,
+    trace: Trace = _no_trace,
+    request_stats: Callable[[], RequestStats] = RequestStats,
+) -> InstructionsService:
+    """Build the catalogue of a team, in a database that `commonplace migrate` has prepared."""
+    from commonplace.instructions.store.postgres.catalogue import (
+        PostgresCatalogueStore,
+        SharedOptions,
+    )
+    from commonplace.instructions.store.postgres.configuration import SharedDocuments
+    from commonplace.instructions.store.postgres.usage import UsageTable
+
+    chosen = settings or InstructionsSettings()
+    may_write = mutation_enabled or (lambda: chosen.mutation_enabled)
+
+    def now() -> str:
+        return iso(clock())
+
+    documents, table = SharedDocuments(), UsageTable(database)
+    configuration = documents.configuration()
+    rules = ReadingRules(canonical=not chosen.canonical_disable, owners=configuration.owners)
+    options = SharedOptions(agent=chosen.agent_id, watch=chosen.watch)
+    store = PostgresCatalogueStore(
+        database, rules, documents, table, clock=now, trace=trace, options=options
+    )
+    usage = _usage(table, chosen, now)
+    store.usage_changed = usage.refresh_soon
+    parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
+
+    def open_feedback() -> FeedbackStore:
+        from commonplace.instructions.store.feedback import FeedbackStore
+        from commonplace.instructions.store.postgres.feedback import FeedbackTable
+
+        return FeedbackStore(FeedbackTable(database), clock=now)
+
+    return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
+
+
+def _usage(
+    storage: UsageStorage, settings: InstructionsSettings, now: Callable[[], str]
+) -> UsageStore:
+    return UsageStore(
+        storage,
+        clock=now,
+        flush_seconds=settings.usage_flush_ms / 1000,
+        rate_limited=not settings.usage_rate_limit_disabled,
+        clamped=not settings.usage_clamp_disabled,
+    )
 
 
 def _open_directory(

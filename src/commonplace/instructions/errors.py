@@ -39,7 +39,9 @@ HASH_MISMATCH = Code(
     "`expectedHash` is not the current hash: the entry or the catalogue changed.",
 )
 CATALOGUE_BUSY = Code(
-    "CATALOGUE_BUSY", Kind.UNAVAILABLE, "Another process holds the lock of the folder; try again."
+    "CATALOGUE_BUSY",
+    Kind.UNAVAILABLE,
+    "Another process or server is writing to the catalogue; try again.",
 )
 CATALOGUE_UNWRITABLE = Code(
     "CATALOGUE_UNWRITABLE",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from commonplace.instructions.model import Author, ClientCopy, Instruction
 from commonplace.instructions.results.reading import FoundInstruction
+from commonplace.instructions.use_cases.confirming import CatalogueConfirmation
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.reading import CatalogueReader
 from commonplace.instructions.use_cases.searching import CatalogueSearch
@@ -92,6 +93,7 @@ class InstructionsService:
         self.usage_enabled = parts.settings.usage_enabled
         self._parts = parts
         self._store = parts.store
+        self.confirmation = CatalogueConfirmation(parts.store)
         self._search = CatalogueSearch(parts.store)
         self._reader = CatalogueReader(parts, self._search)
         self._started = time.monotonic()
@@ -230,7 +232,7 @@ class InstructionsService:
 
     def instructions(self, caller: AuthContext) -> Iterator[Instruction]:
         """Yield every instruction in order of id."""
-        self.load()
+        self.confirmation.load()
         yield from self._store.snapshot()[0]
 
     # Analysis

@@ -19,12 +19,12 @@ def criteria(name: str) -> str:
 
 
 def test_prompt_criteria_are_found_in_docs_then_the_instruction_folder_then_the_data_folder(
-    desks: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder_desks: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = tmp_path / "work"
     (work / "docs").mkdir(parents=True)
     monkeypatch.chdir(work)
-    desk = desks()
+    desk = folder_desks()
     assert desk.call("prompt/review", prompt="zebra")["issues"] == []
     found = []
     for path in (desk.data, desk.folder, work / "docs"):
@@ -69,7 +69,7 @@ def test_usage_sums_context_and_metrics(desk: Any, desks: Callable[..., Any]) ->
             "sessions": 1,
             "lastTimestamp": "2025-09-01T12:00:00Z",
         }
-    stored = json.loads((desk.data / "usage-snapshot.json").read_text())["a"]
+    stored = desk.files.usage()["a"]
     assert stored["contexts"]["users"] == {"ann": 2}
 
 
@@ -137,7 +137,7 @@ def test_groom_without_a_mode_keeps_scopes_and_unreadable_values(desk: Any) -> N
 def test_groom_with_update_hashes_off_leaves_hashes_alone(desk: Any) -> None:
     desk.file("a.json", {"id": "a", "body": "A", "categories": ["B", "a"], "sourceHash": "0" * 64})
     desk.file("b.json", {"id": "b", "body": "B", "categories": ["a"], "sourceHash": "0" * 64})
-    untouched = (desk.folder / "b.json").read_text()
+    untouched = desk.files.get("b.json")
     answer = desk.do("groom", mode={"updateHashes": False})
     assert (answer["repairedHashes"], answer["normalizedCategories"], answer["filesRewritten"]) == (
         0,
@@ -148,7 +148,7 @@ def test_groom_with_update_hashes_off_leaves_hashes_alone(desk: Any) -> None:
         "0" * 64,
         ["a", "b"],
     )
-    assert (desk.folder / "b.json").read_text() == untouched
+    assert desk.files.get("b.json") == untouched
     assert desk.call("integrity/verify")["issueCount"] == 2
 
 
@@ -204,20 +204,24 @@ def test_history_names_the_agent(desks: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("overwritten", [True, False])
 def test_restore_recovers_a_file_deleted_by_hand(
-    desk: Any, desks: Callable[..., Any], overwritten: bool
+    folder_desk: Any, folder_desks: Callable[..., Any], overwritten: bool
 ) -> None:
+    desk = folder_desk
     desk.add("a", "First")
     if overwritten:
         desk.do("add", entry={"id": "a", "body": "Second"}, overwrite=True)
     last = desk.do("get", id="a")["item"]
     (desk.folder / "a.json").unlink()
-    restorer = desks() if overwritten else desk  # one that starts later knows it from the history
+    restorer = (
+        folder_desks() if overwritten else desk
+    )  # one that starts later knows it from the history
     assert restorer.do("restore", id="a")["restored"]
     item = desk.do("get", id="a")["item"]
     assert (item["body"], item["version"]) == (last["body"], last["version"])
 
 
-def test_restore_undoes_an_edit_by_hand(desk: Any) -> None:
+def test_restore_undoes_an_edit_by_hand(folder_desk: Any) -> None:
+    desk = folder_desk
     desk.add("a", "First")
     desk.do("add", entry={"id": "a", "body": "Second"}, overwrite=True)
     desk.file("a.json", {**desk.stored("a"), "body": "By hand"})
@@ -250,10 +254,13 @@ def test_a_read_key_may_read_in_a_batch_that_also_writes(desk: Any) -> None:
     assert desk.do("list")["count"] == 1
 
 
-def test_without_mutation_nothing_is_written_into_the_folder(desks: Callable[..., Any]) -> None:
-    desk, writer = desks(), desks()
+def test_without_mutation_nothing_is_written_into_the_folder(
+    folder_desks: Callable[..., Any],
+) -> None:
+    desk, writer = folder_desks(), folder_desks()
     desk.mutation = False
-    path = desk.file("a.json", {"id": "a", "body": "A"})
+    path = desk.folder / "a.json"
+    desk.file("a.json", {"id": "a", "body": "A"})
     assert desk.do("list")["count"] == 1
     desk.do("getEnhanced", id="nothing")
     assert [item.name for item in desk.folder.iterdir()] == ["a.json"]

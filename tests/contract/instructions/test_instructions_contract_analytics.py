@@ -234,14 +234,18 @@ def test_health_and_what_degrades_it(desk: Any) -> None:
     assert answer["catalogStats"]["totalCategories"] == 1
     assert answer["catalogStats"]["integrityHash"] == desk.do("list")["hash"]
     assert set(answer["performance"]) == {"avgResponseTime", "requestCount", "errorRate"}
-    assert answer["diskUsage"]["totalSize"] == (desk.folder / "a.json").stat().st_size
-    assert answer["diskUsage"]["availableSpace"] > 0
+    assert answer["diskUsage"]["totalSize"] == len(desk.files.get("a.json"))
     desk.file("bad.json", "{")
     desk.do("reload")
     degraded = desk.do("health")
     assert degraded["status"] == "degraded"
     assert degraded["rejectedFiles"][0]["file"] == "bad.json"
     assert degraded["rejectedFiles"][0]["reason"] == "parse"
+
+
+def test_health_tells_the_free_space_of_the_folder(folder_desk: Any) -> None:
+    folder_desk.add("a")
+    assert folder_desk.do("health")["diskUsage"]["availableSpace"] > 0
 
 
 @promise("000-inspect-scopes")
@@ -335,7 +339,7 @@ def test_usage_switches(desks: Callable[..., Any]) -> None:
     assert not any(free.call("usage/track", id="a").get("rateLimited") for _ in range(25))
     for desk in (limited, free):
         desk.close()  # writes the counters
-    (free.data / "usage-snapshot.json").write_text('{"a": {"usageCount": 40}}')
+    free.files.put_usage({"a": {"usageCount": 40}})
     assert desks().call("usage/hotset")["items"][0]["usageCount"] == 1
     assert desks(usage_clamp_disabled=True).call("usage/hotset")["items"][0]["usageCount"] == 40
 

@@ -16,6 +16,10 @@ from commonplace.kernel.errors import Kind
 
 @pytest.fixture
 def filled(desk: Any) -> Any:
+    return fill(desk)
+
+
+def fill(desk: Any) -> Any:
     desk.add(
         "alpha",
         "Use structured logging.",
@@ -81,7 +85,8 @@ def test_list_pages_and_counts_everything_that_matches(filled: Any) -> None:
 
 
 @promise("000-list-expect")
-def test_list_with_expect_id_puts_it_first_and_repairs_a_hidden_file(filled: Any) -> None:
+def test_list_with_expect_id_puts_it_first_and_repairs_a_hidden_file(folder_desk: Any) -> None:
+    filled = fill(folder_desk)
     answer = filled.do("list", expectId="gamma", limit=1)
     assert answer["items"][0]["id"] == "gamma"
     assert answer["trace"]["expectInCatalog"] is True
@@ -447,7 +452,8 @@ def test_get_enhanced_shows_a_hidden_file_or_the_reason(filled: Any) -> None:
 
 
 @promise("000-marker")
-def test_removing_the_marker_forces_a_reload(filled: Any) -> None:
+def test_removing_the_marker_forces_a_reload(folder_desk: Any) -> None:
+    filled = fill(folder_desk)
     filled.file("by-hand.json", {"id": "by-hand", "body": "Hand written."})
     marker = filled.folder / ".catalog-version"
     marker.unlink()
@@ -455,7 +461,8 @@ def test_removing_the_marker_forces_a_reload(filled: Any) -> None:
     assert marker.exists()
 
 
-def test_a_foreign_marker_forces_a_comparison(filled: Any) -> None:
+def test_a_foreign_marker_forces_a_comparison(folder_desk: Any) -> None:
+    filled = fill(folder_desk)
     filled.file("peer.json", {"id": "peer", "body": "Written by the peer."})
     (filled.folder / ".catalog-version").write_text("1700000000000-abcdef")
     assert filled.do("get", id="peer")["item"]["body"] == "Written by the peer."

@@ -45,7 +45,7 @@ def test_groom_corrects_hashes_and_categories_and_a_dry_run_only_reports(desk: A
         "duplicatesMerged",
     }
     fields |= {"usagePruned", "filesRewritten", "purgedScopes", "dryRun", "notes", "performanceMs"}
-    before = (desk.folder / "a.json").read_text()
+    before = desk.files.get("a.json")
     desk.do("reload")
     dry = desk.do("groom", mode={"dryRun": True})
     assert set(dry) == fields
@@ -57,7 +57,7 @@ def test_groom_corrects_hashes_and_categories_and_a_dry_run_only_reports(desk: A
     ) == (True, 0, 1, 1)
     assert dry["previousHash"] == dry["hash"]
     assert dry["notes"] == ["would-rewrite:1"]
-    assert (desk.folder / "a.json").read_text() == before
+    assert desk.files.get("a.json") == before
     wet = desk.do("groom")
     assert (
         wet["scanned"],
@@ -276,7 +276,7 @@ def test_writes_are_refused_while_mutation_is_off(
     desk: Any, action: str, arguments: dict[str, Any]
 ) -> None:
     desk.add("a")
-    before = {path.name: path.read_bytes() for path in desk.folder.iterdir()}
+    before = {name: desk.files.get(name) for name in desk.files.names()}
     desk.mutation = False
     assert (
         desk.error("instructions/dispatch", action=action, **arguments).code.kind
@@ -290,7 +290,7 @@ def test_writes_are_refused_while_mutation_is_off(
     assert inside[0]["error"]["code"] == -32000
     assert "MCP_ENABLE_MUTATION" in inside[0]["error"]["data"]["suggestion"]
     assert inside[1]["count"] == 1
-    assert {path.name: path.read_bytes() for path in desk.folder.iterdir()} == before
+    assert {name: desk.files.get(name) for name in desk.files.names()} == before
     assert desk.do("capabilities")["mutationEnabled"] is False
 
 

@@ -404,7 +404,7 @@ def test_remove_returns_the_shape_of_the_contract(desk: Any) -> None:
         [],
     )
     assert desk.do("get", id="a")["notFound"]
-    assert not (desk.folder / "a.json").exists()
+    assert desk.files.get("a.json") is None
     assert desk.call("instructions/remove", id="b")["removed"] == 1
     assert desk.error("instructions/remove").code.kind is Kind.INVALID_ARGUMENT
     assert desk.do("remove", ids=["../escape"])["missing"] == ["../escape"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -185,15 +184,15 @@ def test_the_governance_record_has_the_fields_of_the_contract(desk: Any) -> None
 def test_the_catalogue_hash_follows_content_and_owner_rules_not_layout_or_times(
     desk: Any, desks: Callable[..., Any]
 ) -> None:
-    path = desk.file("a.json", {"id": "a", "body": "A"})
+    desk.file("a.json", {"id": "a", "body": "A"})
     known = desks().do("list")["hash"]
-    os.utime(path, (1_700_000_000, 1_700_000_000))  # as after a checkout
+    desk.files.set_time("a.json", 1_700_000_000)  # as after a checkout
     assert desks().do("list")["hash"] == known
     desk.file("owners.json", {"ownership": [{"pattern": "^a", "owner": "team-a"}]})
     owned = desks().do("list")["hash"]
-    path.write_text(json.dumps({"id": "a", "body": "A", "status": "draft"}))
+    desk.file("a.json", {"id": "a", "body": "A", "status": "draft"})
     edited = desks().do("list")["hash"]
-    path.write_text(json.dumps({"status": "draft", "body": "A", "id": "a"}, indent=4))
+    desk.file("a.json", json.dumps({"status": "draft", "body": "A", "id": "a"}, indent=4))
     assert desks().do("list")["hash"] == edited  # layout is not content
     assert len({known, owned, edited}) == 3
 

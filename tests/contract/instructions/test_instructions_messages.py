@@ -104,7 +104,8 @@ def test_unreadable_manual_edits_are_reported(desk: Any) -> None:
     assert "unreadable values for priority, categories" in kept["warnings"][0]
 
 
-def test_links_and_subfolders_are_reported(desk: Any, tmp_path: Path) -> None:
+def test_links_and_subfolders_are_reported(folder_desk: Any, tmp_path: Path) -> None:
+    desk = folder_desk
     desk.add("a")
     (desk.folder / "linked.json").symlink_to(desk.folder / "a.json")
     for folder in ("team", ".git", "pictures"):

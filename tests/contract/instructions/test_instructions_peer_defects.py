@@ -82,7 +82,8 @@ def test_limit_is_honoured_and_search_needs_a_query(desk: Any) -> None:
     assert desk.error("instructions/search").code.kind.value == "invalid_argument"
 
 
-def test_reads_never_rescan_the_folder_without_a_reason(desk: Any) -> None:
+def test_reads_never_rescan_the_folder_without_a_reason(folder_desk: Any) -> None:
+    desk = folder_desk
     desk.add("a")
     (desk.folder / "silent.json").write_text(
         json.dumps({"id": "silent", "body": "x"})

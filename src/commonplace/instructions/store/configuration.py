@@ -1,4 +1,4 @@
-"""Configuration files: gates.json, owners.json and PROMPT-CRITERIA.json, read when they change."""
+"""Configuration documents: gates.json, owners.json and PROMPT-CRITERIA.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import orjson
 
@@ -22,7 +22,39 @@ if TYPE_CHECKING:
         PromptCriteria,
     )
 
+OWNERS, GATES, CRITERIA = "owners.json", "gates.json", "PROMPT-CRITERIA.json"
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class ConfigurationDocument(Protocol[T_co]):
+    """An optional JSON document, parsed when it changes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self) -> T_co | None:
+        """Return the parsed document, or None if there is none. Raises its error code."""
+        ...
+
+
+def parse_document(
+    name: str, content: bytes, parse: Callable[[Json], T], invalid: Code
+) -> T | CommonplaceError:
+    """Parse a document; whatever is wrong with it is returned as an error."""
+    try:
+        return parse(orjson.loads(content.removeprefix(b"\xef\xbb\xbf")))
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        return _invalid(name, error, invalid)
+
+
+def _invalid(name: str, error: Exception, invalid: Code) -> CommonplaceError:
+    return CommonplaceError(
+        invalid,
+        f"{name}: {str(error)[:300]}",
+        hint="Correct the file; it is read again when it changes.",
+        details={"file": name},
+    )
 
 
 class ConfigurationFile(Generic[T]):
@@ -57,15 +89,10 @@ class ConfigurationFile(Generic[T]):
 
     def _load(self, path: str) -> T | Exception:
         try:
-            return self._parse(orjson.loads(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")))
-        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-            hint = "Correct the file; it is read again when it changes."
-            return CommonplaceError(
-                self._invalid,
-                f"{self.name}: {str(error)[:300]}",
-                hint=hint,
-                details={"file": self.name},
-            )
+            content = Path(path).read_bytes()
+        except OSError as error:
+            return _invalid(self.name, error, self._invalid)
+        return parse_document(self.name, content, self._parse, self._invalid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +104,31 @@ class OwnerRules:
 
 
 class CatalogueConfiguration:
-    """Configuration files of a catalogue: instruction folder first, then data folder."""
+    """Configuration of a catalogue."""
 
-    def __init__(self, directory: Path, data: Path) -> None:
+    def __init__(
+        self,
+        owners: ConfigurationDocument[OwnerRules],
+        gates: ConfigurationDocument[tuple[PolicyGate, ...]],
+        criteria: ConfigurationDocument[PromptCriteria],
+    ) -> None:
+        self._owners = owners
+        self._gates = gates
+        self._criteria = criteria
+        self._builtin: PromptCriteria | None = None
+
+    @classmethod
+    def of_folders(cls, directory: Path, data: Path) -> CatalogueConfiguration:
+        """Return the configuration in files: instruction folder first, then data folder."""
         folders = (directory, data)
         documents = Path.cwd() / "docs"  # the contract keeps the criteria there
-        self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
-        self._gates = ConfigurationFile("gates.json", folders, _parse_gates, INVALID_GATES)
-        self._criteria = ConfigurationFile(
-            "PROMPT-CRITERIA.json",
-            (documents, *folders),
-            _parse_criteria,
-            INVALID_CRITERIA,
+        return cls(
+            ConfigurationFile(OWNERS, folders, parse_owners, INVALID_CONFIG),
+            ConfigurationFile(GATES, folders, parse_gate_list, INVALID_GATES),
+            ConfigurationFile(
+                CRITERIA, (documents, *folders), parse_prompt_criteria, INVALID_CRITERIA
+            ),
         )
-        self._builtin: PromptCriteria | None = None
 
     def owners(self) -> OwnerOf:
         """Return the function that finds the owner of an id: the first matching rule.
@@ -114,7 +152,7 @@ class CatalogueConfiguration:
         if chosen is not None:
             return chosen
         if self._builtin is None:
-            self._builtin = _parse_criteria(
+            self._builtin = parse_prompt_criteria(
                 orjson.loads((Path(__file__).parent / "criteria.json").read_bytes())
             )
         return self._builtin
@@ -122,7 +160,12 @@ class CatalogueConfiguration:
     def problems(self) -> dict[str, str]:
         """Return what is wrong with each file."""
         found = {}
-        for file in (self._owners, self._gates, self._criteria):
+        documents: tuple[ConfigurationDocument[object], ...] = (
+            self._owners,
+            self._gates,
+            self._criteria,
+        )
+        for file in documents:
             try:
                 value = file.read()
             except CommonplaceError as error:
@@ -133,7 +176,8 @@ class CatalogueConfiguration:
         return found
 
 
-def _parse_owners(raw: Json) -> OwnerRules:
+def parse_owners(raw: Json) -> OwnerRules:
+    """Parse owners.json. Raises ValueError."""
     import re2
 
     listed = raw.get("ownership") if isinstance(raw, dict) else None
@@ -158,13 +202,15 @@ def _parse_owners(raw: Json) -> OwnerRules:
     return OwnerRules(tuple(rules), tuple(unusable))
 
 
-def _parse_gates(raw: Json) -> tuple[PolicyGate, ...]:
+def parse_gate_list(raw: Json) -> tuple[PolicyGate, ...]:
+    """Parse gates.json. Raises ValueError."""
     from commonplace.instructions.engine.policy.gates import parse_gates  # only if there are any
 
     return parse_gates(raw)
 
 
-def _parse_criteria(raw: Json) -> PromptCriteria:
+def parse_prompt_criteria(raw: Json) -> PromptCriteria:
+    """Parse PROMPT-CRITERIA.json. Raises ValueError."""
     from commonplace.instructions.engine.policy.prompt_review import parse_criteria
 
     return parse_criteria(raw)

@@ -121,7 +121,7 @@ class InstructionDirectory:
 
     def read(self, name: str, rules: ReadingRules | None = None) -> StoredEntry:
         """Read a file; whatever is wrong with it becomes a rejection."""
-        reason = _skip_reason(name)
+        reason = skip_reason(name)
         if reason:
             return StoredEntry(self.stamp_of(name), rejection=Rejection(name, reason))
         try:
@@ -130,14 +130,7 @@ class InstructionDirectory:
             return StoredEntry(None)
         except OSError as error:
             return StoredEntry(self.stamp_of(name), rejection=_read_failure(name, error))
-        if content is None:
-            detail = f"{stamp[1]} bytes; at most {MAX_FILE_BYTES} are allowed"
-            return StoredEntry(stamp, rejection=Rejection(name, "too-large", detail))
-        try:
-            instruction = codec.parse(name[:-5], content, stamp[0] / 1e9, rules or self.rules)
-            entry = StoredEntry(stamp, instruction)
-        except NotAnInstruction as error:
-            entry = StoredEntry(stamp, rejection=Rejection(name, error.reason, error.detail))
+        entry = parse_entry(name, content, stamp, rules or self.rules)
         if self._trace_file:
             self._trace_file(name, entry.rejection.reason if entry.rejection else "loaded")
         return entry
@@ -213,6 +206,20 @@ class InstructionDirectory:
         )
 
 
+def parse_entry(name: str, content: bytes | None, stamp: Stamp, rules: ReadingRules) -> StoredEntry:
+    """Parse the stored bytes of a file; None stands for bytes above the limit.
+
+    Whatever is wrong with them becomes a rejection.
+    """
+    if content is None or stamp[1] > MAX_FILE_BYTES:
+        detail = f"{stamp[1]} bytes; at most {MAX_FILE_BYTES} are allowed"
+        return StoredEntry(stamp, rejection=Rejection(name, "too-large", detail))
+    try:
+        return StoredEntry(stamp, codec.parse(name[:-5], content, stamp[0] / 1e9, rules))
+    except NotAnInstruction as error:
+        return StoredEntry(stamp, rejection=Rejection(name, error.reason, error.detail))
+
+
 def _read_failure(name: str, error: OSError) -> Rejection:
     if error.errno == errno.ELOOP:
         detail = "the file is a symbolic link; replace it by the file itself"
@@ -229,10 +236,10 @@ def _has_json_file(folder: Path) -> bool:
 
 def may_be_instruction(name: str) -> bool:
     """Tell whether a file of this name is read as an instruction."""
-    return name.endswith(".json") and not name.startswith(".") and _skip_reason(name) is None
+    return name.endswith(".json") and not name.startswith(".") and skip_reason(name) is None
 
 
-def _skip_reason(name: str) -> str | None:
+def skip_reason(name: str) -> str | None:
     """Return why a file is not an instruction, judged by its name."""
     stem = name[:-5]
     if stem.startswith("_"):

@@ -1,26 +1,16 @@
-"""Feedback of callers in one JSON file, which several processes share; the newest 1,000 stay."""
+"""Feedback of callers: entries, filters and counts; the newest 1,000 stay."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import secrets
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-
-import orjson
+from typing import Protocol
 
 from commonplace.instructions.engine.times import parse_time
-from commonplace.kernel.durability import sync_file
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.storage.disk.private_files import make_private_folder, open_private
-from commonplace.storage.errors import document_damaged
-from commonplace.storage.locks.file_lock import exclusive_lock
 
 KEEP = 1000
 DAY_SECONDS = 86_400
@@ -68,7 +58,7 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackStorage:
-    """State of the feedback file."""
+    """State of the storage of feedback."""
 
     accessible: bool
     writable: bool
@@ -85,14 +75,32 @@ class FeedbackPage:
     total: int
 
 
-class FeedbackStore:
-    """Entries, oldest first in the file and newest first in answers."""
+class FeedbackEntries(Protocol):
+    """Durable feedback entries that several processes share."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], str]) -> None:
-        self._path = path
+    def read(self) -> Sequence[JsonObject]:
+        """Return all entries, oldest first."""
+        ...
+
+    def append(self, entry: JsonObject, keep: int) -> None:
+        """Store an entry, and delete the oldest ones beyond `keep`."""
+        ...
+
+    def replace(self, id_: str, change: Callable[[JsonObject], JsonObject]) -> JsonObject | None:
+        """Replace an entry by its changed copy and return that; None if there is no such entry."""
+        ...
+
+    def status(self) -> FeedbackStorage:
+        """Return the state of the storage."""
+        ...
+
+
+class FeedbackStore:
+    """Entries, oldest first in the storage and newest first in answers."""
+
+    def __init__(self, entries: FeedbackEntries, *, clock: Callable[[], str]) -> None:
+        self._entries = entries
         self._clock = clock
-        self._lock = threading.RLock()
-        self._known: tuple[tuple[int, int, int], list[JsonObject]] | None = None
 
     def submit(self, entry: Mapping[str, Json], by: str) -> JsonObject:
         """Store an entry and return it with its id."""
@@ -112,9 +120,7 @@ class FeedbackStore:
                 record[name] = entry[name]
         if entry.get("tags"):
             record["tags"] = list(entry["tags"])[:TAGS]
-        with self._edit_entries() as entries:
-            entries.append(record)
-            del entries[:-KEEP]
+        self._entries.append(record, KEEP)
         if record["type"] == "security" or record["severity"] == "critical":
             log.warning(
                 "feedback %s: %s (%s, %s)",
@@ -127,34 +133,35 @@ class FeedbackStore:
 
     def select(self, condition: FeedbackFilter, limit: int, offset: int) -> FeedbackPage:
         """Return a page of the matching entries, newest first."""
-        matching = [entry for entry in reversed(self._entries()) if condition.matches(entry)]
+        matching = [entry for entry in reversed(self._entries.read()) if condition.matches(entry)]
         return FeedbackPage(matching[offset : offset + limit], len(matching))
 
     def get(self, id_: str) -> JsonObject | None:
         """Return an entry by id."""
-        return next((entry for entry in self._entries() if entry.get("id") == id_), None)
+        return next((entry for entry in self._entries.read() if entry.get("id") == id_), None)
 
     def update(
         self, id_: str, status: str | None, metadata: Mapping[str, Json] | None, by: str
     ) -> JsonObject | None:
         """Change status and metadata of an entry; return None if there is no such entry."""
-        with self._edit_entries() as entries:
-            for number, entry in enumerate(entries):
-                if entry.get("id") == id_:
-                    changed = {**entry, "lastUpdated": self._clock(), "updatedBy": by}
-                    if status:
-                        changed["status"] = status
-                    if metadata:
-                        changed["metadata"] = {**(entry.get("metadata") or {}), **metadata}
-                    entries[number] = changed
-                    return changed
-        return None
+
+        def changed(entry: JsonObject) -> JsonObject:
+            updated = {**entry, "lastUpdated": self._clock(), "updatedBy": by}
+            if status:
+                updated["status"] = status
+            if metadata:
+                updated["metadata"] = {**(entry.get("metadata") or {}), **metadata}
+            return updated
+
+        return self._entries.replace(id_, changed)
 
     def counts(self, since: str | None) -> FeedbackCounts:
         """Count entries by kind, and all entries by age."""
         now = parse_time(self._clock()) or 0.0
         start = (parse_time(since) if since else None) or float("-inf")
-        dated = [(parse_time(entry.get("timestamp")) or 0.0, entry) for entry in self._entries()]
+        dated = [
+            (parse_time(entry.get("timestamp")) or 0.0, entry) for entry in self._entries.read()
+        ]
         counted = [entry for at, entry in dated if at >= start]
         return FeedbackCounts(
             len(counted),
@@ -165,55 +172,5 @@ class FeedbackStore:
         )
 
     def storage(self) -> FeedbackStorage:
-        """Return the state of the file."""
-        folder = self._path.parent
-        return FeedbackStorage(
-            accessible=folder.is_dir() or not folder.exists(),
-            writable=os.access(folder if folder.exists() else folder.parent, os.W_OK),
-            entries=len(self._entries()),
-            max_entries=KEEP,
-            size_bytes=self._path.stat().st_size if self._path.exists() else 0,
-        )
-
-    def _entries(self) -> list[JsonObject]:
-        with self._lock:
-            try:
-                status = self._path.stat()
-            except OSError:
-                return []
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if self._known is None or self._known[0] != stamp:
-                try:
-                    raw = orjson.loads(self._path.read_bytes())
-                except FileNotFoundError:
-                    return []
-                except orjson.JSONDecodeError:
-                    raw = None
-                listed = raw.get("entries") if isinstance(raw, dict) else None
-                if not isinstance(listed, list):  # the next write would replace all entries
-                    raise document_damaged(self._path.name)
-                self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
-            return self._known[1]
-
-    @contextlib.contextmanager
-    def _edit_entries(self) -> Iterator[list[JsonObject]]:
-        with self._lock:
-            make_private_folder(self._path.parent)
-            with exclusive_lock(self._path.with_suffix(".lock")):
-                entries = list(self._entries())
-                yield entries
-                temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-                with open_private(temporary) as file:
-                    content = {
-                        "version": 1,
-                        "lastUpdated": datetime.now(UTC).isoformat(),
-                        "entries": entries,
-                    }
-                    file.write(
-                        orjson.dumps(
-                            content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-                        )
-                    )
-                    file.flush()
-                    sync_file(file.fileno())
-                temporary.replace(self._path)
+        """Return the state of the storage."""
+        return self._entries.status()

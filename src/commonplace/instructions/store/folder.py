@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.summary import summarise_entry
 from commonplace.instructions.fields import is_valid_id
 from commonplace.instructions.model import (
     Author,
@@ -33,14 +30,13 @@ from commonplace.instructions.store.directory import MARKER, InstructionDirector
 from commonplace.instructions.store.history import KEEP_CREATED_BYTES, ChangeHistory
 from commonplace.instructions.store.journal import LOCK_SECONDS, ROTATE_BYTES, Journal
 from commonplace.instructions.store.marker import CatalogueMarker
+from commonplace.instructions.store.parsing import parse_entries
 from commonplace.instructions.store.protocol import Trace
 from commonplace.instructions.store.staging import FileStager, StagedFile
 from commonplace.kernel.gc_control import gc_paused
 
 REMOVED = "-"
 OWNERS_FILE = "owners.json"  # a change can affect every instruction without an owner
-PARSE_GROUP = 6  # half a millisecond of work: other calls do not wait longer
-PARSE_PAUSE_SECONDS = 0.0003
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +168,16 @@ class FolderStore:
         """Parse the instructions that loading left unparsed, then summarise them for lists."""
         with self.lock:
             entries = list(self.catalogue)  # in order of id: neighbours in lists share memory pages
-        for prepare in (attrgetter("document"), summarise_entry):
-            for start in range(0, len(entries), PARSE_GROUP):
-                for entry in entries[start : start + PARSE_GROUP]:
-                    prepare(entry)
-                time.sleep(PARSE_PAUSE_SECONDS)
-                if stop.is_set():
-                    return
-        with gc_paused(freeze=True):  # the collector need not traverse them
-            return
+        parse_entries(entries, stop)
+
+    def catch_up(self) -> None:
+        """Return None: `current` sees changes of other processes at once."""
+        return
+
+    @property
+    def confirmed_at(self) -> str:
+        """Return the present time."""
+        return self._clock()
 
     def current(self) -> Catalogue:
         """Return the catalogue with every acknowledged change. The caller holds `lock`."""

@@ -2,13 +2,15 @@
 
 An adapter keeps the canonical bytes of each instruction, a record of its changes, and a signal that
 tells other processes to refresh. The folder adapter is `FolderStore`: one file per instruction, an
-append-only history, a journal and a marker file. An adapter for a database would keep a row per
-instruction, a change table as journal and history, and a notification.
+append-only history, a journal and a marker file. The adapter for PostgreSQL is
+`PostgresCatalogueStore`: a row per instruction, a change table as journal and history, and a
+notification.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,8 +60,24 @@ class CatalogueStore(Protocol):
 
     def close(self) -> None: ...
 
+    def catch_up(self) -> Future[None] | None:
+        """Begin to take over the changes of other servers; None if `current` sees them anyway.
+
+        When the future is done, the catalogue has every change that was acknowledged before this
+        call. It fails with a retryable error while the storage cannot be reached.
+        """
+        ...
+
+    @property
+    def confirmed_at(self) -> str:
+        """The time of the newest state that the catalogue is known to have."""
+        ...
+
     def current(self) -> Catalogue:
-        """Return the catalogue with every acknowledged change. The caller holds `lock`."""
+        """Return the catalogue with every acknowledged change. The caller holds `lock`.
+
+        If `catch_up` returns a future, wait for that first.
+        """
         ...
 
     def snapshot(self) -> tuple[list[Instruction], str]:

@@ -1,33 +1,32 @@
-"""Usage counters: updated in memory, limited per second, written to a file in batches."""
+"""Usage counters: updated in memory, limited per second, stored in batches."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import orjson
+from typing import Protocol
 
 from commonplace.instructions.engine.usage import ReportedUse, add_use, summarise_uses
-from commonplace.kernel.durability import sync_file
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
-from commonplace.storage.disk.private_files import make_private_folder, open_private
-from commonplace.storage.locks.file_lock import exclusive_lock
 
 log = logging.getLogger("commonplace.instructions")
 
 PER_SECOND = 10  # uses of one id in one wall-clock second
 ALWAYS_COUNTED = 2  # the first uses of an id pass whatever the rate
+RETRY_SECONDS = 1.0  # after a storage that could not be reached
+
+StoredLines = Mapping[str, JsonObject]
+"""Stored counters by id: usageCount, firstSeenTs, lastUsedAt, and sums of what was reported."""
 
 
 @dataclass(slots=True)
 class UseCount:
-    """Uses of one id: stored in the file, and pending in this process."""
+    """Uses of one id: stored, and pending in this process."""
 
     stored: int = 0
     pending: int = 0
@@ -42,22 +41,60 @@ class UseCount:
         return self.stored + self.pending
 
 
-class UsageStore:
-    """Counters in memory and in `usage-snapshot.json`.
+@dataclass(frozen=True, slots=True)
+class PendingUses:
+    """Uses since the last flush: numbers and times by id, and what callers reported."""
 
-    Each process adds its own uses to the file, so the counts of several processes add up.
+    counts: Mapping[str, tuple[int, str, str]]  # uses, first seen, last used
+    reported: Sequence[tuple[str, ReportedUse]] = ()
+
+    def add_to(self, lines: dict[str, JsonObject]) -> None:
+        """Add the uses to stored counters."""
+        for id_, (uses, first_seen, last_used) in self.counts.items():
+            line = lines.setdefault(id_, {"usageCount": 0, "firstSeenTs": first_seen})
+            line["usageCount"] = int(line.get("usageCount") or 0) + uses
+            line["lastUsedAt"] = max(str(line.get("lastUsedAt") or ""), last_used)
+        for id_, use in self.reported:
+            if id_ in lines:
+                add_use(lines[id_], use)
+
+
+class UsageStorage(Protocol):
+    """Durable counters that several processes share."""
+
+    def changed(self) -> StoredLines | None:
+        """Return all counters if a process changed them since the last call, else None."""
+        ...
+
+    def read(self) -> StoredLines:
+        """Return all counters as they are now."""
+        ...
+
+    def add(self, uses: PendingUses) -> StoredLines:
+        """Add uses durably; return all counters."""
+        ...
+
+    def remove(self, ids: Iterable[str]) -> StoredLines:
+        """Delete the counters of these ids; return the others."""
+        ...
+
+
+class UsageStore:
+    """Counters in memory and in a storage.
+
+    Each process adds its own uses to the storage, so the counts of several processes add up.
     """
 
     def __init__(
         self,
-        path: Path,
+        storage: UsageStorage,
         *,
         clock: Callable[[], str],
         flush_seconds: float = 0.075,
         rate_limited: bool = True,
         clamped: bool = True,
     ) -> None:
-        self._path = path
+        self._storage = storage
         self._clock = clock
         self._flush_seconds = flush_seconds
         self._rate_limited = rate_limited
@@ -65,7 +102,6 @@ class UsageStore:
         self._lock = threading.RLock()
         self._counts: dict[str, UseCount] = {}
         self._uses: list[tuple[str, ReportedUse]] = []  # since the last flush
-        self._stamp: tuple[int, int, int] | None = None
         self._timer: threading.Timer | None = None
         self._read = False
 
@@ -76,13 +112,13 @@ class UsageStore:
     def known(self) -> Mapping[str, UseCount]:
         """Return all counters; do not modify them."""
         if not self._read:
-            self._refresh()
+            self.refresh()
         return self._counts
 
     def all(self) -> list[tuple[str, UseCount]]:
         """Return the counters above zero, with the uses of other processes."""
         with self._lock:
-            self._refresh()
+            self.refresh()
             return [(id_, count) for id_, count in self._counts.items() if count.total > 0]
 
     def details(self) -> dict[str, JsonObject]:
@@ -90,14 +126,14 @@ class UsageStore:
         self.flush()
         return {
             id_: shown
-            for id_, line in self._read_stored().items()
+            for id_, line in self._storage.read().items()
             if (shown := summarise_uses(line))
         }
 
     def track(self, id_: str, use: ReportedUse | None = None) -> tuple[UseCount, bool]:
         """Count a use; the second value is False if the rate limit ignored it."""
         with self._lock:
-            self._refresh()
+            self.refresh()
             count = self._counts.setdefault(id_, UseCount())
             now = int(time.time())
             if count.second != now:
@@ -116,15 +152,39 @@ class UsageStore:
             count.first_seen = count.first_seen or moment
             count.last_used = moment
             if count.total <= ALWAYS_COUNTED:
-                self.flush()
-            elif self._timer is None:
-                self._timer = threading.Timer(self._flush_seconds, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
+                self._flush_now(count, use)
+            else:
+                self._flush_later(self._flush_seconds)
             return count, True
 
+    def _flush_now(self, count: UseCount, use: ReportedUse | None) -> None:
+        """Store a use before it is acknowledged; take it back if that fails."""
+        try:
+            self.flush()
+        except (OSError, CommonplaceError):
+            count.pending = max(0, count.pending - 1)
+            if use is not None and self._uses:
+                self._uses.pop()
+            raise
+
+    def _flush_later(self, seconds: float) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(seconds, self._flush_by_timer)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _flush_by_timer(self) -> None:
+        try:
+            self.flush()
+        except CommonplaceError as error:  # the uses stay pending
+            if not error.retryable:
+                raise
+            log.warning("usage counters could not be stored now: %s", error.message)
+            with self._lock:
+                self._flush_later(RETRY_SECONDS)
+
     def flush(self) -> None:
-        """Add the pending uses to the file, durably."""
+        """Add the pending uses to the storage, durably."""
         with self._lock:
             timer, self._timer = self._timer, None
             if timer is not None:
@@ -132,18 +192,11 @@ class UsageStore:
             fresh = {id_: count for id_, count in self._counts.items() if count.pending}
             if not fresh:
                 return
-            with self._exclusive():
-                stored = self._read_stored()
-                for id_, count in fresh.items():
-                    line = stored.setdefault(
-                        id_, {"usageCount": 0, "firstSeenTs": count.first_seen}
-                    )
-                    line["usageCount"] = int(line.get("usageCount") or 0) + count.pending
-                    line["lastUsedAt"] = max(str(line.get("lastUsedAt") or ""), count.last_used)
-                for id_, use in self._uses:
-                    if id_ in stored:
-                        add_use(stored[id_], use)
-                self._write(stored)
+            counts = {
+                id_: (count.pending, count.first_seen, count.last_used)
+                for id_, count in fresh.items()
+            }
+            stored = self._storage.add(PendingUses(counts, tuple(self._uses)))
             self._uses.clear()
             for count in fresh.values():
                 count.pending = 0
@@ -153,68 +206,40 @@ class UsageStore:
         """Forget removed instructions; return how many had a counter."""
         removed = set(ids)
         with self._lock:
-            self._refresh()
+            self.refresh()
             known = [id_ for id_ in removed if id_ in self._counts]
             if known:
-                with self._exclusive():
-                    stored = {
-                        id_: line for id_, line in self._read_stored().items() if id_ not in removed
-                    }
-                    self._write(stored)
+                stored = self._storage.remove(known)
                 for id_ in known:
                     del self._counts[id_]
                 self._take(stored)
             return len(known)
 
     def close(self) -> None:
-        """Write the pending uses."""
-        with contextlib.suppress(OSError):
+        """Store the pending uses."""
+        with contextlib.suppress(OSError, CommonplaceError):
             self.flush()
 
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        make_private_folder(self._path.parent)
-        with exclusive_lock(self._path.with_suffix(".lock")):
-            yield
-
-    def _refresh(self) -> None:
-        """Read the file if another process changed it."""
+    def refresh(self) -> None:
+        """Take over the counters if another process changed them."""
         with self._lock:
             self._read = True
+            stored = self._storage.changed()
+            if stored is not None:
+                self._take(stored)
+
+    def refresh_soon(self) -> None:
+        """Do the same unless the counters are in use; the next refresh then does it.
+
+        For threads of the storage, which must not wait for a flush that waits for them.
+        """
+        if self._lock.acquire(blocking=False):
             try:
-                status = self._path.stat()
-            except OSError:
-                return
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if stamp != self._stamp:
-                self._take(self._read_stored())
-                self._stamp = stamp
+                self.refresh()
+            finally:
+                self._lock.release()
 
-    def _read_stored(self) -> dict[str, JsonObject]:
-        try:
-            raw = orjson.loads(self._path.read_bytes())
-        except OSError:
-            return {}
-        except orjson.JSONDecodeError:
-            raw = None
-        if not isinstance(raw, dict):
-            self._set_aside()
-        return (
-            {id_: line for id_, line in raw.items() if isinstance(line, dict)}
-            if isinstance(raw, dict)
-            else {}
-        )
-
-    def _set_aside(self) -> None:
-        """Rename a damaged file, so that counting goes on and its content is not lost."""
-        aside = self._path.with_name(
-            f"{self._path.stem}.damaged-{time.time_ns()}{self._path.suffix}"
-        )
-        with contextlib.suppress(OSError):
-            self._path.rename(aside)
-            log.error("the usage counters could not be read and were moved to %s", aside.name)
-
-    def _take(self, stored: dict[str, JsonObject]) -> None:
+    def _take(self, stored: StoredLines) -> None:
         for id_, count in self._counts.items():
             if id_ not in stored:
                 count.stored = 0
@@ -226,18 +251,3 @@ class UsageStore:
                 count.stored = min(count.stored, 1)  # a count without a beginning starts at one
             count.first_seen = count.first_seen or str(line.get("firstSeenTs") or "")
             count.last_used = max(count.last_used, str(line.get("lastUsedAt") or ""))
-
-    def _write(self, stored: dict[str, JsonObject]) -> None:
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-        with open_private(temporary) as snapshot:
-            snapshot.write(
-                orjson.dumps(
-                    stored,
-                    option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE,
-                )
-            )
-            snapshot.flush()
-            sync_file(snapshot.fileno())
-        temporary.replace(self._path)
-        status = self._path.stat()
-        self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NotRequired
 
@@ -15,6 +16,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Handler, Output
+from commonplace.dispatch.warnings import with_warnings
 from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.model import ClientCopy, Rejection
 from commonplace.instructions.service import InstructionsService
@@ -110,7 +112,8 @@ def inline(
 ) -> Handler:
     """Run a handler on the event loop: bounded work in memory.
 
-    Only the first calls wait, in a thread, for the catalogue or the search index.
+    Only the first calls wait, in a thread, for the catalogue or the search index. If other servers
+    change the catalogue too, every call waits for one short question to the database.
     """
 
     ready = False  # loading is never undone: checked until it is done, not on every call
@@ -123,12 +126,20 @@ def inline(
             ):
                 return prepare_and_handle(ctx, args)
             ready = searches is None or service.searchable
-        return handle(ctx, args)
+        pending = service.confirmation.begin()
+        return handle(ctx, args) if pending is None else confirm_and_handle(pending, ctx, args)
 
     async def prepare_and_handle(ctx: Context, args: Json) -> Output:
         needs_index = searches is not None and searches(args)
         await asyncio.to_thread(service.prepare_search if needs_index else service.load)
-        return handle(ctx, args)
+        pending = service.confirmation.begin()
+        if pending is None:
+            return handle(ctx, args)
+        return await confirm_and_handle(pending, ctx, args)
+
+    async def confirm_and_handle(pending: Future[None], ctx: Context, args: Json) -> Output:
+        warning = await service.confirmation.wait(pending)
+        return _warned(handle(ctx, args), warning)
 
     return handler
 
@@ -137,10 +148,14 @@ def threaded(service: InstructionsService, handle: Handle) -> Handler:
     """Run a handler in a thread: it waits for the disk or scans the whole catalogue."""
 
     def work(ctx: Context, args: Json) -> Output:
-        service.load()
-        return handle(ctx, args)
+        warning = service.confirmation.load()
+        return _warned(handle(ctx, args), warning)
 
     async def handler(ctx: Context, args: Json) -> Output:
         return await asyncio.get_running_loop().run_in_executor(service.executor, work, ctx, args)
 
     return handler
+
+
+def _warned(output: Output, warning: str | None) -> Output:
+    return output if warning is None else with_warnings(output, (warning,))

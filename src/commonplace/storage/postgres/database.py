@@ -110,6 +110,10 @@ class PostgresDatabase:
         result: Result = self._submit(self._run_read, work, snapshot).result()
         return result
 
+    def read_later(self, work: Callable[[PostgresConnection], Result]) -> Future[Result]:
+        """Do the same without waiting: the future has the result."""
+        return self._submit(self._run_read, work, False)
+
     async def write(
         self,
         work: Callable[[PostgresConnection], Result],

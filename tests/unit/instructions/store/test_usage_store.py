@@ -8,6 +8,7 @@ from pathlib import Path
 from catalogue_helpers import until
 
 from commonplace.instructions.store.usage import UsageStore
+from commonplace.instructions.store.usage_file import UsageFile
 
 
 def test_uses_are_written_in_time_and_add_up_over_processes(tmp_path: Path) -> None:
@@ -15,7 +16,7 @@ def test_uses_are_written_in_time_and_add_up_over_processes(tmp_path: Path) -> N
 
     def usage(flush_seconds: float) -> UsageStore:
         return UsageStore(
-            path,
+            UsageFile(path),
             clock=lambda: "2025-01-01T00:00:00.000Z",
             flush_seconds=flush_seconds,
             rate_limited=False,
@@ -39,7 +40,7 @@ def test_uses_are_written_in_time_and_add_up_over_processes(tmp_path: Path) -> N
 
 
 def test_the_rate_limit_is_per_id_and_second(tmp_path: Path) -> None:
-    usage = UsageStore(tmp_path / "usage.json", clock=lambda: "t", flush_seconds=600.0)
+    usage = UsageStore(UsageFile(tmp_path / "usage.json"), clock=lambda: "t", flush_seconds=600.0)
     counted = [usage.track("a")[1] for _ in range(40)]
     assert sum(counted) <= 20  # at most two seconds were touched
     assert sum(counted) >= 10

@@ -1,0 +1,441 @@
+"""PostgreSQL adapter: keeps the catalogue in memory in step with rows that servers share.
+
+Every change has a number in `instruction_changes`. A reader asks for the newest number before it
+answers, and fetches what it lacks; a notification makes servers fetch it before a reader asks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.normalise import ReadingRules
+from commonplace.instructions.fields import is_valid_id
+from commonplace.instructions.model import (
+    Author,
+    CatalogueDifferences,
+    Instruction,
+    InstructionChange,
+    RecordedChange,
+    Rejection,
+    Stamp,
+    StorageStatus,
+    StoredEntry,
+)
+from commonplace.instructions.store.directory import parse_entry, skip_reason
+from commonplace.instructions.store.parsing import parse_entries
+from commonplace.instructions.store.postgres import QUERIES
+from commonplace.instructions.store.postgres.changes import ChangeTable, RecordedRow
+from commonplace.instructions.store.postgres.configuration import SharedDocuments
+from commonplace.instructions.store.postgres.lease import WriterLease
+from commonplace.instructions.store.postgres.shared_check import SharedCheck
+from commonplace.instructions.store.postgres.usage import UsageTable
+from commonplace.instructions.store.protocol import Trace
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.gc_control import gc_paused
+from commonplace.storage.postgres.connection import PostgresConnection, Row
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.errors import LOST_CONNECTION, unavailable
+from commonplace.storage.postgres.notifications import NotificationChannel
+
+CHANNEL = "commonplace_instructions"
+LOCK_SECONDS = 3.0  # how long a writer waits for the others
+CONFIRM_SECONDS = 2.0  # a check that takes longer counts as an outage
+APPLY_SECONDS = 2.0  # longest wait for readers before changes are applied
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOptions:
+    """Switches and times of a shared catalogue."""
+
+    agent: str | None = None  # MCP_AGENT_ID, recorded in the history
+    watch: bool = True
+    lock_seconds: float = LOCK_SECONDS
+
+
+class PostgresCatalogueStore:
+    """Catalogue of a team, kept in step with its rows."""
+
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        rules: ReadingRules,
+        documents: SharedDocuments,
+        usage: UsageTable,
+        *,
+        clock: Callable[[], str],
+        trace: Trace = lambda *_: None,
+        options: SharedOptions | None = None,
+    ) -> None:
+        options = options or SharedOptions()
+        self.catalogue = Catalogue()
+        self.lock = threading.RLock()
+        self.loaded = False
+        self.documents = documents
+        self.confirmed_at = ""
+        self.usage_changed: Callable[[], None] = lambda: None
+        self._database = database
+        self._rules = rules
+        self._usage = usage
+        self._clock = clock
+        self._trace = trace
+        self._changes = ChangeTable(database, CHANNEL, options.agent)
+        self._lease = WriterLease(database, options.lock_seconds)
+        self._check = SharedCheck(lambda: database.read_later(self._take_over))
+        self._channel = (
+            NotificationChannel(database, CHANNEL, self._follow_notification)
+            if options.watch
+            else None
+        )
+        self._sequence = 0  # of the newest change in the catalogue
+        self._stamps: dict[str, Stamp] = {}
+        self._rejections: dict[str, Rejection] = {}  # by file name
+        self._written: dict[str, bytes] = {}  # stored inside the present `exclusive`
+        self._writer_lock = threading.RLock()
+        self._closing = threading.Event()
+
+    def open(self) -> None:
+        """Load the catalogue once, then parse the rest and follow changes in the background."""
+        if self.loaded:
+            return
+        with self.lock:  # there is nothing to read yet, so readers wait
+            if self.loaded:
+                return
+            self._load()
+            entries = list(self.catalogue)
+            threading.Thread(
+                target=parse_entries,
+                args=(entries, self._closing),
+                name="instructions-parser",
+                daemon=True,
+            ).start()
+            if self._channel is not None:
+                self._channel.start()
+
+    def close(self) -> None:
+        """Stop the background work and close the connection of the writer."""
+        self._closing.set()
+        if self._channel is not None and self.loaded:
+            self._channel.stop()
+        with self._writer_lock:
+            self._lease.close()
+
+    def _load(self) -> None:
+        confirmed = self._clock()
+
+        def read(connection: PostgresConnection) -> tuple[int, list[Row], list[Row]]:
+            sequence = _newest(connection)[0]
+            documents = connection.execute(QUERIES["documents"]).fetchall()
+            self._usage.follow(connection)
+            return sequence, documents, connection.execute(QUERIES["entries"]).fetchall()
+
+        sequence, documents, rows = self._database.read_now(read, snapshot=True)
+        self.documents.take((name, content) for name, content, *_ in documents)
+        instructions = self._read_rows(rows)
+        with gc_paused(freeze=True):
+            self.catalogue.load(instructions)
+        self._sequence, self.confirmed_at, self.loaded = sequence, confirmed, True
+        self.usage_changed()
+        record = {"count": len(instructions), "rejected": len(self._rejections)}
+        self._trace("catalog:load", {**record, "dir": "postgresql"})
+
+    def _read_rows(self, rows: Sequence[Row]) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        rules = self._rules.frozen()
+        for row in rows:
+            id_, entry = row[0], _parse_row(row, rules)
+            if entry.stamp is not None:
+                self._stamps[id_] = entry.stamp
+            if entry.instruction is not None:
+                instructions.append(entry.instruction)
+            elif entry.rejection is not None:
+                self._rejections[f"{id_}.json"] = entry.rejection
+        return instructions
+
+    def catch_up(self) -> Future[None]:
+        """Begin to take over the changes of other servers."""
+        if self._check.seconds_in_progress > CONFIRM_SECONDS:
+            failed: Future[None] = Future()
+            failed.set_exception(unavailable())
+            return failed
+        return self._check.request()
+
+    def current(self) -> Catalogue:
+        """Return the catalogue. The caller holds `lock` and has waited for `catch_up`."""
+        if not self.loaded:
+            self.open()
+        return self.catalogue
+
+    def snapshot(self) -> tuple[list[Instruction], str]:
+        """Return all instructions by id and the catalogue hash, for work without the lock."""
+        with self.lock:
+            catalogue = self.current()
+            return list(catalogue), catalogue.hash
+
+    def _follow_notification(self) -> None:
+        self._check.request()
+
+    def _take_over(self, connection: PostgresConnection) -> None:
+        """Fetch and apply what the catalogue lacks."""
+        if not self.loaded:
+            return  # loading reads everything
+        confirmed = self._clock()
+        sequence, usage = _newest(connection)
+        if sequence != self._sequence:
+            self._fetch(connection, sequence)
+        if usage != self._usage.change:
+            if usage < self._usage.change:
+                self._usage.reset()
+            self._usage.follow(connection)
+            self.usage_changed()
+        self.confirmed_at = max(self.confirmed_at, confirmed)
+
+    def _fetch(self, connection: PostgresConnection, sequence: int) -> CatalogueDifferences:
+        """Read the entries that changed since the catalogue's number, and apply them."""
+        known = {"known": self._sequence}
+        # A smaller number is that of a restored database: everything may differ.
+        everything = sequence < self._sequence
+        row = connection.execute(QUERIES["documents_changed"], known).fetchone()
+        if everything or (row is not None and row[0]):
+            documents = connection.execute(QUERIES["documents"]).fetchall()
+            owners_changed = self.documents.take((name, content) for name, content, *_ in documents)
+            everything = everything or owners_changed
+        if everything:
+            rows = connection.execute(QUERIES["entries"]).fetchall()
+            rows = _with_removed(rows, list(self._stamps))
+        else:
+            rows = connection.execute(QUERIES["changed_entries"], known).fetchall()
+        rules = self._rules.frozen()
+        entries = [(row[0], _parse_row(row, rules)) for row in rows]
+        with self._locked():
+            if not everything and sequence <= self._sequence:
+                return CatalogueDifferences()  # another thread was faster
+            self._sequence = sequence
+            return self._apply_all(entries)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold `lock`, but never wait for a reader that itself waits for the database."""
+        if not self.lock.acquire(timeout=APPLY_SECONDS):
+            raise unavailable("The catalogue is in use for too long.")
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    def _apply_all(self, entries: Sequence[tuple[str, StoredEntry]]) -> CatalogueDifferences:
+        added = updated = removed = 0
+        for id_, entry in entries:
+            before = self.catalogue.get(id_)
+            self._apply(id_, entry)
+            after = self.catalogue.get(id_)
+            if before is None:
+                added += after is not None
+            elif after is None:
+                removed += 1
+            else:
+                updated += before.fingerprint != after.fingerprint
+        differences = CatalogueDifferences(added, updated, removed)
+        if differences.any:
+            counts = {"added": added, "updated": updated, "removed": removed}
+            self._trace("catalog:compare", counts)
+        return differences
+
+    def _apply(self, id_: str, entry: StoredEntry) -> None:
+        """Update the catalogue with a stored entry. The caller holds `lock`."""
+        if entry.stamp is None:
+            self._stamps.pop(id_, None)
+        else:
+            self._stamps[id_] = entry.stamp
+        if entry.rejection is None:
+            self._rejections.pop(f"{id_}.json", None)
+        else:
+            self._rejections[f"{id_}.json"] = entry.rejection
+        if entry.instruction is not None:
+            self.catalogue.put(entry.instruction)
+        else:
+            self.catalogue.drop(id_)
+
+    def synchronise(self) -> CatalogueDifferences:
+        """Compare the catalogue with the rows, and take over those whose stamp differs."""
+        self.open()
+        known = dict(self._stamps)
+
+        def compare(connection: PostgresConnection) -> list[Row]:
+            found = {row[0]: row[1:] for row in connection.execute(QUERIES["entry_stamps"])}
+            ids = [id_ for id_ in {*found, *known} if found.get(id_) != known.get(id_)]
+            rows = connection.execute(QUERIES["entries_by_id"], {"ids": ids}).fetchall()
+            return _with_removed(rows, ids)
+
+        rules = self._rules.frozen()
+        entries = [(row[0], _parse_row(row, rules)) for row in self._database.read_now(compare)]
+        with self.lock:  # a change since then is newer than the rows
+            return self._apply_all(
+                [(id_, entry) for id_, entry in entries if self._stamps.get(id_) == known.get(id_)]
+            )
+
+    def reload(self) -> None:
+        """Read every entry again."""
+        with self._writer_lock:
+            self.open()
+            known = list(self._stamps)
+
+            def read(connection: PostgresConnection) -> tuple[int, list[Row], list[Row]]:
+                sequence = _newest(connection)[0]
+                documents = connection.execute(QUERIES["documents"]).fetchall()
+                rows = connection.execute(QUERIES["entries"]).fetchall()
+                return sequence, documents, _with_removed(rows, known)
+
+            sequence, documents, rows = self._database.read_now(read, snapshot=True)
+            self.documents.take((row[0], row[1]) for row in documents)
+            rules = self._rules.frozen()
+            entries = [(row[0], _parse_row(row, rules)) for row in rows]
+            with self.lock:
+                if sequence >= self._sequence:
+                    self._sequence = sequence
+                    self._apply_all(entries)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Catalogue]:
+        """Become the only writer, with all changes of others applied."""
+        with self._writer_lock:
+            self.open()
+            with self._lease.hold() as connection:
+                try:
+                    self._take_over(connection)
+                except LOST_CONNECTION as lost:
+                    raise unavailable() from lost
+                self._written.clear()
+                try:
+                    yield self.catalogue
+                finally:
+                    self._written.clear()
+
+    def refresh(self, *ids: str) -> None:
+        """Do nothing: every change of a row is announced."""
+
+    def commit(self, changes: Sequence[InstructionChange], author: Author) -> None:
+        """Make changes durable, then visible here and to other servers.
+
+        All of them are stored or none. Inside `exclusive` only.
+        """
+        if not changes:
+            return
+        rows = [
+            RecordedRow(change, self.catalogue.get(change.id), self._sequence + number)
+            for number, change in enumerate(changes, start=1)
+        ]
+        modified_ns = self._changes.store_entries(rows, author, self._clock())
+        rules = self._rules.frozen()
+        with self.lock:
+            for row in rows:
+                entry = StoredEntry(None)
+                if row.content is not None:
+                    self._written[row.id] = row.content
+                    entry = StoredEntry(
+                        (modified_ns, len(row.content), row.sequence), row.change.after
+                    )
+                    if row.change.as_written:
+                        stored = (row.id, row.content, modified_ns, row.sequence)
+                        entry = _parse_row(stored, rules)
+                self._apply(row.id, entry)
+            self._sequence = max(self._sequence, rows[-1].sequence)
+
+    def commit_document(self, name: str, content: bytes | None, author: Author) -> None:
+        """Store a configuration document, or delete it with None. Inside `exclusive` only."""
+        before = self.documents.get(name)
+        sequence = self._sequence + 1
+        self._changes.store_document(name, before, content, sequence, author, self._clock())
+        self._database.read_now(self._take_over)
+
+    def has_entry(self, id_: str) -> bool:
+        """Tell whether a row is stored under an id, readable or not."""
+        return id_ in self._stamps
+
+    def read(self, id_: str) -> StoredEntry:
+        """Read one row, without changing the catalogue."""
+        row = self._read_row(id_)
+        return StoredEntry(None) if row is None else _parse_row(row, self._rules)
+
+    def read_bytes(self, id_: str) -> bytes | None:
+        """Return the stored bytes of an entry."""
+        written = self._written.get(id_)  # the database confirmed their hash
+        if written is not None:
+            return written
+        row = self._read_row(id_)
+        return None if row is None else bytes(row[1])
+
+    def _read_row(self, id_: str) -> Row | None:
+        return self._database.read_now(
+            lambda connection: connection.execute(QUERIES["entry"], {"id": id_}).fetchone()
+        )
+
+    def apply_stored(self, id_: str) -> StoredEntry:
+        """Read one row into the catalogue."""
+        entry = self.read(id_)
+        with self.lock:
+            self._apply(id_, entry)
+        return entry
+
+    def rejection_of(self, id_: str) -> Rejection | None:
+        """Return why the row of an id is not served."""
+        return self._rejections.get(f"{id_}.json")
+
+    def rejections(self) -> list[Rejection]:
+        """Return all rejected rows, sorted by name."""
+        return sorted(self._rejections.values(), key=lambda rejection: rejection.file)
+
+    def history(self, id_: str) -> list[RecordedChange]:
+        """Return the recorded changes of an instruction, oldest first."""
+        return self._changes.history(id_) if is_valid_id(id_) else []
+
+    def status(self) -> StorageStatus:
+        """Return the state of the tables."""
+        count, size, problem = len(self._stamps), 0, ""
+        try:
+            row = self._database.read_now(
+                lambda connection: connection.execute(QUERIES["sizes"]).fetchone()
+            )
+            count, size = row or (0, 0)
+        except CommonplaceError as error:
+            problem = error.code.name
+        return StorageStatus(
+            name="postgresql",
+            exists=True,
+            readable=not problem,
+            writable=not problem,
+            file_count=int(count),
+            total_size=int(size),
+            available_space=0,
+            ignored_folders=(),
+            write_problem=problem,
+        )
+
+
+def _newest(connection: PostgresConnection) -> tuple[int, int]:
+    """Return the number of the newest change, and of the newest change of usage."""
+    row = connection.execute(QUERIES["newest"]).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def _with_removed(rows: list[Row], known: Sequence[str]) -> list[Row]:
+    """Return the rows, and an empty one for each known id that has none."""
+    present = {row[0] for row in rows}
+    return [*rows, *((id_, None, 0, 0) for id_ in known if id_ not in present)]
+
+
+def _parse_row(row: Row, rules: ReadingRules) -> StoredEntry:
+    id_, content, modified_ns, sequence = row
+    if content is None:
+        return StoredEntry(None)
+    stamp = (modified_ns, len(content), sequence)
+    name = f"{id_}.json"
+    reason = skip_reason(name)
+    if reason:
+        return StoredEntry(stamp, rejection=Rejection(name, reason))
+    return parse_entry(name, bytes(content), stamp, rules)
