@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show, verdict
-from benchmarks.soak import document, memory_of, served
+from benchmarks.soak import memory_of, served
+from benchmarks.soak_worker import document
 
 HOSTILE_BYTES = 60_000_000
 SENDERS = 4

@@ -1,12 +1,12 @@
-"""Memory, measured: what is found, what is suggested, tokens, latency, writes, processes, start-up.
+"""Measure memory: retrieval, suggestions, tokens, latency, writes, processes and start-up.
 
-`make bench SUITE=memory`.
+`make bench SUITE=memory`, or parts of it, each of which takes less than four minutes:
 
-python -m benchmarks.memory                          everything but the 100,000 entries and
-PostgreSQL python -m benchmarks.memory --only found,latency     parts of it; each takes less than
-four minutes python -m benchmarks.memory --only large             latency at 100,000 entries;
---stores FOLDER keeps the stores for the next run python -m benchmarks.memory --only postgres
-latency and writes in a PostgreSQL of its own
+    python -m benchmarks.memory                       all but 100,000 entries and PostgreSQL
+    python -m benchmarks.memory --only found,latency  some parts
+    python -m benchmarks.memory --only large          latency at 100,000 entries; --stores FOLDER
+                                                      keeps the stores for the next run
+    python -m benchmarks.memory --only postgres       latency and writes in PostgreSQL
 """
 
 from __future__ import annotations
@@ -16,19 +16,13 @@ import asyncio
 import contextlib
 import itertools
 import os
-import random
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from benchmarks.measure import ROOT, StdioServer, call_line, median, rss_mb, show
+from benchmarks.measure import StdioServer, median, rss_mb, show
 from benchmarks.memory_quality import (
     MODELS,
     check,
@@ -39,21 +33,28 @@ from benchmarks.memory_quality import (
     model,
     passed,
 )
+from benchmarks.memory_stores import (
+    OpenStore,
+    PlantedEmbedder,
+    make_texts,
+    open_in_sqlite,
+    percentile,
+    plant,
+    run_postgres,
+)
+from benchmarks.memory_writes import measure_processes, measure_writes
 from benchmarks.retrieval import load
 from commonplace.dispatch.call import Call
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
-from commonplace.memory.assembly import build_postgres_memory, open_memory
-from commonplace.memory.engine.documents import document_key
-from commonplace.memory.model import EntryFilter, EntryType, Suggestion, SuggestionType
+from commonplace.memory.assembly import open_memory
+from commonplace.memory.model import EntryFilter, Suggestion, SuggestionType
 from commonplace.memory.retrieval.hybrid import HybridIndex
 from commonplace.memory.retrieval.lexical import LexicalIndex
-from commonplace.memory.retrieval.vectors import summaries
 from commonplace.memory.service import MemoryService
 from commonplace.memory.toolset import toolset
-from commonplace.search.model import Passage
 from commonplace.search.semantic.embed import LocalEmbedder
 
 WITH_MODEL = {"found", "suggested", "latency", "large", "postgres"}
@@ -61,87 +62,28 @@ PARTS = ("found", "suggested", "tokens", "latency", "writes", "lists", "processe
 MORE_PARTS = ("large", "postgres")
 QUERIES = 300
 Limits = tuple[float | None, float | None]
-Opened = Callable[[Path, Any], MemoryService]
-
-
-class Planted:
-    """Questions embedded by the model, entries by a seeded direction: the cost of searching many
-    without embedding many.
-    """
-
-    state = "ready"
-
-    def __init__(self, real: LocalEmbedder) -> None:
-        self._real = real
-        self.identity, self.dimensions = "planted/1", real.dimensions
-
-    def warm(self) -> None:
-        return None
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        made = (
-            np.random.default_rng(len(texts[0]) if texts else 0)
-            .standard_normal((len(texts), self.dimensions))
-            .astype(np.float32)
-        )
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
-
-    def embed_query(self, text: str) -> Any:
-        return self._real.embed_query(text)
-
-
-def texts_for(count: int) -> list[tuple[str, str]]:
-    """Entries of the length of notes: a function, and sentences of an abstract."""
-    chance = random.Random(5)
-    functions, abstracts = (
-        list(load("cosqa").documents.values()),
-        list(load("cranfield").documents.values()),
-    )
-    made = []
-    for number in range(count):
-        sentences = chance.choice(abstracts).split(" . ")
-        chance.shuffle(sentences)
-        made.append(
-            (
-                str(number),
-                (
-                    f"Note {number}: "
-                    f"{sentences[0][:60]}\n{' . '.join(sentences[:3])[:400]}\n"
-                    f"{chance.choice(functions)[:300]}"
-                ),
-            )
-        )
-    return made
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-def in_sqlite(folder: Path, embedder: Any) -> MemoryService:
-    return open_memory(folder, embedder=embedder)
 
 
 def measure_latency(
     embedder: LocalEmbedder,
     count: int,
     limits: Limits,
-    opened: Opened = in_sqlite,
+    open_store: OpenStore = open_in_sqlite,
     where: str = "SQLite",
     stores: Path | None = None,
 ) -> None:
-    """Each question is asked once: nothing is embedded twice.
+    """Ask each question once, so that no embedding is reused.
 
-    The processor's time is what another machine would compare.
+    CPU time is shown too, because it compares better between machines.
     """
     queries = list(load("cosqa").queries.values())[:QUERIES]
     times: dict[str, list[tuple[float, float]]] = {}
 
     async def run(folder: Path) -> None:
-        planted = Planted(embedder)
-        service = opened(folder, planted)
+        planted = PlantedEmbedder(embedder)
+        service = open_store(folder, planted)
         if not (await service.store.counts(TENANT)).entries:
-            await keep(service, texts_for(count))
+            await keep(service, make_texts(count))
             await plant(service, planted)
         service.vectors.mark_complete(TENANT)
         hybrid = service.index
@@ -184,88 +126,9 @@ def measure_latency(
     )
 
 
-async def plant(service: MemoryService, planted: Planted) -> None:
-    """All vectors at once, by the index's own store: one journal for many rows."""
-    index = service.index
-    assert isinstance(index, HybridIndex)
-    entries = await service.store.everything(TENANT)
-    passages = [Passage(document_key(entry), entry.text, entry.id) for entry in entries]
-    index.embedder.embed = planted.embed  # type: ignore[method-assign]
-    await asyncio.to_thread(index.vectors.store.synchronise_now, summaries(TENANT), "", passages)
-
-
-async def added(service: MemoryService, texts: Sequence[tuple[str, str]], callers: int) -> float:
-    """Entries kept in a second, each acknowledged when it is durable and its suggestions are
-    made.
-    """
-    waiting = asyncio.Semaphore(callers)
-
-    async def add(text: str) -> None:
-        async with waiting:
-            await service.add(
-                TENANT, service.draft(EntryType.BUG, text.splitlines()[0][:100], text)
-            )
-
-    begun = time.perf_counter()
-    await asyncio.gather(*(add(text) for _, text in texts))
-    return len(texts) / (time.perf_counter() - begun)
-
-
-def added_over_stdio(texts: Sequence[tuple[str, str]], kept: int) -> float:
-    """The same as a client on pipes sees it, one call after the other."""
-    with tempfile.TemporaryDirectory() as home:
-        service = open_memory(Path(home))
-        asyncio.run(keep(service, texts[:kept]))
-        service.close()
-        variables = {"COMMONPLACE_HOME": home, "COMMONPLACE_MODELS": str(Path(home) / "none")}
-        server = StdioServer(
-            [sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables
-        )
-        lines = [
-            call_line(
-                "rekall_add",
-                {"type": "bug", "title": text.splitlines()[0][:100], "content": text},
-                number,
-            )
-            for number, (_, text) in enumerate(texts[kept:])
-        ]
-        server.sequential(lines[:50])
-        rate = server.sequential(lines[50:])
-        server.close()
-        return rate
-
-
-def measure_writes(
-    opened: Opened = in_sqlite, where: str = "SQLite", *, judged: bool = True
-) -> None:
-    texts = texts_for(6_000)
-
-    async def run(folder: Path) -> tuple[float, float]:
-        service = opened(folder, None)
-        await keep(service, texts[:4_000])
-        one = await added(service, texts[4_000:5_000], 1)
-        eight = await added(service, texts[5_000:], 8)
-        service.close()
-        return one, eight
-
-    with tempfile.TemporaryDirectory() as folder:
-        one, eight = asyncio.run(run(Path(folder)))
-    print(
-        f"adds a second in {where}, durable, after 4,000 entries: {one:.0f} one by one, "
-        f"{eight:.0f} with 8 callers",
-        end="",
-    )
-    if judged:
-        piped = added_over_stdio(texts, 4_000)
-        print(
-            f", {piped:.0f} over stdio; each >= 200: {check(min(one, eight, piped) >= 200)}", end=""
-        )
-    print()
-
-
 async def fill_suggestions(service: MemoryService, count: int) -> None:
-    """Entries in a row, and as many pending suggestions: a link between each entry and the next."""
-    await keep(service, texts_for(count + 1))
+    """Add entries, and a pending suggestion to link each with the next."""
+    await keep(service, make_texts(count + 1))
     entries = await service.store.everything(TENANT)
     pairs = itertools.pairwise(entries)
     made = [
@@ -282,13 +145,13 @@ async def fill_suggestions(service: MemoryService, count: int) -> None:
     await service.store.add_suggestions(TENANT, made)
 
 
-def measure_suggestion_lists(opened: Opened = in_sqlite, where: str = "SQLite") -> None:
-    """rekall_suggest_links through the pipeline, at two sizes."""
+def measure_suggestion_lists(open_store: OpenStore = open_in_sqlite, where: str = "SQLite") -> None:
+    """Measure rekall_suggest_links through the pipeline, at two sizes."""
     rows = []
     for count in (1_000, 10_000):
 
         async def run(folder: Path, count: int = count) -> list[float]:
-            service = opened(folder, None)
+            service = open_store(folder, None)
             await fill_suggestions(service, count)
             pipeline = Pipeline(Registry([toolset(lambda: service)]))
             times = []
@@ -313,83 +176,11 @@ def measure_suggestion_lists(opened: Opened = in_sqlite, where: str = "SQLite") 
     )
 
 
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from benchmarks.memory import add_many
-asyncio.run(add_many(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
-"""
-WORDS = ("nightly", "weekly", "hourly", "release", "backup", "export", "cleanup", "import")
-
-
-async def add_many(folder: Path, writer: int, count: int) -> None:
-    """What one of several processes adds.
-
-    Every fourth entry resembles one that each other process adds.
-    """
-    service = open_memory(folder)
-    for number in range(count):
-        title = f"Writer {writer} entry {number}"
-        text = f"{title}: {WORDS[number % 7]} {WORDS[writer]} {number}"
-        if number % 4 == 0:
-            text = (
-                f"The {WORDS[number % len(WORDS)]} job number {number // 4} failed on the "
-                f"runner because its disk was full"
-            )
-        await service.add(TENANT, service.draft(EntryType.BUG, title, text))
-    service.close()
-
-
-def measure_processes(count: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        open_memory(Path(folder)).close()
-        begun = time.perf_counter()
-        running = [
-            subprocess.Popen(
-                [sys.executable, "-c", WRITER, folder, str(writer), str(count)], cwd=ROOT
-            )
-            for writer in range(4)
-        ]
-        codes = [process.wait() for process in running]
-        seconds = time.perf_counter() - begun
-        service = open_memory(Path(folder))
-        total = asyncio.run(service.store.counts(TENANT)).entries
-        found = asyncio.run(searchable(service, count))
-        service.close()
-    ok = codes == [0] * 4 and total == 4 * count and found
-    print(
-        f"4 processes, {count} adds each: {total} present, searchable: {found}, "
-        f"{4 * count / seconds:.0f}/s {check(ok)}"
-    )
-
-
-async def searchable(service: MemoryService, count: int) -> bool:
-    """A sample of every writer's entries is found, and every suggestion speaks of entries that
-    exist, once.
-    """
-    for writer in range(4):
-        for number in range(1, count, max(1, count // 20)):
-            answer = await service.search(
-                TENANT, f"Writer {writer} entry {number}", "", EntryFilter(), 20
-            )
-            if f"Writer {writer} entry {number}" not in [hit.entry.title for hit in answer.hits]:
-                return False
-    pending, total = await service.store.pending(TENANT, list(SuggestionType), 1_000_000)
-    keys = [suggestion.key for suggestion in pending]
-    entries = await service.store.get_all(
-        TENANT, {id_ for suggestion in pending for id_ in suggestion.entry_ids}
-    )
-    whole = all(id_ in entries for suggestion in pending for id_ in suggestion.entry_ids)
-    return len(keys) == len(set(keys)) == total and whole and total > 0
-
-
 def measure_start() -> None:
-    """Spawn to the answer of initialize, with an empty store and with 10,000 entries and a model
-    installed.
-    """
+    """Measure the handshake with an empty store, and with 10,000 entries and a model installed."""
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as full:
         service = open_memory(Path(full))
-        asyncio.run(keep(service, texts_for(10_000)))
+        asyncio.run(keep(service, make_texts(10_000)))
         service.close()
         (Path(full) / "models").symlink_to(MODELS)
         homes = {
@@ -429,25 +220,6 @@ def measure_start() -> None:
         )
 
 
-@contextlib.contextmanager
-def a_postgres() -> Iterator[Opened]:
-    """A durable PostgreSQL from the wheel's binaries, its schema brought up."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from commonplace.bootstrap.team import postgres_components
-    from commonplace.storage.postgres.database import PostgresDatabase
-    from commonplace.storage.postgres.migrations import migrate
-    from servers import make_database, running_postgres
-
-    with running_postgres() as server:
-
-        def opened(_: Path, embedder: Any) -> MemoryService:
-            database = PostgresDatabase(make_database(server))
-            migrate(database, postgres_components())
-            return build_postgres_memory(database, embedder=embedder, on_close=database.close)
-
-        yield opened
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -479,17 +251,17 @@ def main() -> int:
         if "large" in parts:
             measure_latency(embedder, 100_000, (60, 60), stores=wanted.stores)
         if "postgres" in parts:
-            with a_postgres() as opened:
-                measure_latency(embedder, 10_000, (None, None), opened, "PostgreSQL")
-                measure_writes(opened, "PostgreSQL", judged=False)
+            with run_postgres() as open_store:
+                measure_latency(embedder, 10_000, (None, None), open_store, "PostgreSQL")
+                measure_writes(open_store, "PostgreSQL", judged=False)
     if "tokens" in parts:
         measure_tokens()
     if "writes" in parts:
         measure_writes()
     if "lists" in parts:
         measure_suggestion_lists()
-        with a_postgres() as opened:
-            measure_suggestion_lists(opened, "PostgreSQL")
+        with run_postgres() as open_store:
+            measure_suggestion_lists(open_store, "PostgreSQL")
     if "processes" in parts:
         measure_processes(wanted.adds)
     if "start" in parts:

@@ -139,3 +139,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < until, "waited too long"
         time.sleep(0.02)
+
+
+def error_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the error of a tools/call that failed."""
+    assert answer["result"]["isError"] is True
+    assert "structuredContent" not in answer["result"]
+    error: dict[str, Any] = json.loads(answer["result"]["content"][0]["text"])["error"]
+    return error
