@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _overview(asked: bool) -> int:
-    """Print the commands; exit code 2 if help was not asked for."""
+    """Print the commands; exit code 2 unless help was requested."""
     from commonplace.cli.overview import print_overview
 
     print_overview()

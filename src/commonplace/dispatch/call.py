@@ -24,7 +24,7 @@ from commonplace.kernel.json_types import Json
 
 @dataclass(slots=True)
 class Call:
-    """A call, whichever way it came in.
+    """A call of any transport.
 
     `selection` narrows the server for this call; None leaves the server's own.
     """

@@ -89,7 +89,7 @@ class Permissions:
 
 
 def changes(tool: Tool, scope: Scope) -> bool:
-    """Whether a call changes something.
+    """Tell whether a call changes something.
 
     A tool whose scope follows from its arguments only reads when these need READ.
     """

@@ -34,7 +34,7 @@ Admission = Callable[[], Awaitable[None]]
 
 
 class Recorder(Protocol):
-    """Told of every finished call: metrics, audit, traces. May refuse a change before it runs."""
+    """Receives every finished call: metrics, audit, traces. May refuse a change before it runs."""
 
     def before(self, tool: Tool, call: Call) -> None: ...
 

@@ -63,7 +63,7 @@ class Selection:
     lists_only: bool = False
 
     def admits(self, tool: Tool) -> bool:
-        """Whether a tool is listed."""
+        """Tell whether a tool is listed."""
         if self.within is not None and not self.within.admits(tool):
             return False
         names = set(_names(tool))
@@ -76,7 +76,7 @@ class Selection:
         return tool.toolset in self.toolsets and (self.all_tiers or tool.tier is Tier.DEFAULT)
 
     def permits(self, tool: Tool, through: Tool | None = None) -> bool:
-        """Whether a call may run a tool; whether it may write is checked elsewhere.
+        """Tell whether a call may run a tool; whether it may write is checked elsewhere.
 
         `through` is the tool that the caller named: a dispatcher in `tools` includes its actions,
         unless they are excluded.
@@ -176,7 +176,7 @@ class Registry:
         return tuple(tool for name in self._toolsets for tool in self._load(name))
 
     def listed(self, selection: Selection = EVERYTHING_LISTED) -> tuple[Tool, ...]:
-        """Return what a client is shown; only toolsets that can be selected are loaded."""
+        """Return the tools that a client sees; only toolsets that can be selected are loaded."""
         return tuple(
             tool
             for name in self._toolsets

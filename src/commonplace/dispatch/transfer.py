@@ -28,7 +28,7 @@ class Reply(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TransferReply:
-    """The reply that stands for a whole transfer."""
+    """The combined reply of a transfer."""
 
     output: Json
     error: Mapping[str, Json] | None = None
@@ -39,7 +39,7 @@ Steps = Generator[ToolRequest, Reply, Reply]
 
 
 def run(steps: Steps, call: Callable[[str, JsonObject], Reply]) -> Reply:
-    """Make the calls of a transfer; return the reply that stands for all of them."""
+    """Make the calls of a transfer; return their combined reply."""
     try:
         request = next(steps)
         while True:

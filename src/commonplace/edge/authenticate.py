@@ -61,7 +61,7 @@ class KeyDirectory(Protocol):
 class Authenticator:
     """Authenticates requests over HTTP by their headers, and the client of stdio by a variable.
 
-    Names of headers are in lower case. `on_refusal` is told of refused requests, at a bounded rate.
+    Header names are in lower case. `on_refusal` is called for refused requests, at a bounded rate.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ def challenge(error: CommonplaceError) -> str:
 
 
 def has_metadata(settings: AuthSettings) -> bool:
-    """Whether metadata is served; clients that find it start OAuth and ignore a configured key."""
+    """Tell whether metadata is served; clients that find it use OAuth, not a configured key."""
     return settings.mode != "none" and bool(
         settings.authorization_servers and settings.resource_url
     )

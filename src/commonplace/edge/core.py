@@ -134,7 +134,7 @@ class Core:
         return listed
 
     def find_tool(self, params: Json) -> Tool | None:
-        """Return the tool that a tools/call names, or None where it cannot be had."""
+        """Return the tool that a tools/call names, or None if it is not available."""
         name = params.get("name") if isinstance(params, dict) else None
         try:
             return self.registry.tool(name) if isinstance(name, str) else None
@@ -149,7 +149,7 @@ class Core:
         channel: ClientChannel = SILENT,
         meta: Mapping[str, Json] | None = None,
     ) -> Started:
-        """Begin a tools/call. `tool` is what `find_tool` returned, where it was asked."""
+        """Begin a tools/call. `tool` is the result of `find_tool`, if it was called."""
         if not isinstance(params, dict) or not isinstance(params.get("name"), str):
             raise RpcError(INVALID_PARAMS, "Invalid params: tools/call takes a name and arguments")
         check_meta(params)
@@ -221,7 +221,7 @@ class Core:
 
 
 def needs_channel(params: Json, tool: Tool | None) -> bool:
-    """Whether a call may send more than one answer: progress, or a tool that asks the client."""
+    """Tell whether a call may send more than its answer: progress, or questions to the client."""
     if not isinstance(params, dict):
         return False
     meta = params.get("_meta")

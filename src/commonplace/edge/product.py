@@ -46,7 +46,7 @@ class Features(Protocol):
 
 
 class Observer(Protocol):
-    """Told of handshakes, first frames and malformed lines, never of content."""
+    """Receives handshakes, first frames and malformed lines, but no content."""
 
     watches_frames: bool
 

@@ -1,4 +1,4 @@
-"""One request, whichever transport it came by."""
+"""A request of any transport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ProtocolEra(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Who sends a request, what it may reach, and what its headers say.
+    """The caller of a request, what it may reach, and its headers.
 
     `headers` have names in lower case; on stdio there are none.
     """

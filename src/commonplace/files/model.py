@@ -247,7 +247,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """An indexed chunk, with what its file has at its place now (None if that is gone)."""
+    """An indexed chunk, with the current text of its file at that place (None if there is none)."""
 
     id: int
     key: str

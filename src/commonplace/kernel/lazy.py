@@ -16,7 +16,7 @@ class HasLocks(Protocol):
 
 
 class lazy(Generic[T]):  # noqa: N801  # a decorator, as cached_property is
-    """A property that is built once, by whichever thread asks first.
+    """A property that is built once, by the first thread that reads it.
 
     A build that fails is tried again by the next one who asks. Each property has a lock of its
     own, so that a slow build delays only those who need its value.

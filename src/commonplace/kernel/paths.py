@@ -35,7 +35,7 @@ def number_segment(name: str, count: int) -> str:
 
 
 def is_spelling_of(name: str, source: str) -> bool:
-    """Tell whether a stored segment stands for an original name, with or without a number."""
+    """Tell whether a stored segment spells an original name, with or without a number."""
     if name == source:
         return True
     try:

@@ -56,7 +56,7 @@ class ServerService:
         self._started = time.monotonic() if started is None else started
 
     def health(self) -> ServerHealth:
-        """Return a sign of life, with diagnostics where the operator asked for them."""
+        """Return the status, with diagnostics if the operator enabled them."""
         diagnostics = None
         if self._with_diagnostics:
             diagnostics = ProcessDiagnostics(

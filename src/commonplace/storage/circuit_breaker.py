@@ -29,7 +29,7 @@ class CircuitBreaker:
         self._paused_until = 0.0
 
     def pause_seconds(self) -> float:
-        """Return how long to stay away; 0 means that an attempt is allowed.
+        """Return how long to wait; 0 means that an attempt is allowed.
 
         While the breaker is open, one caller per pause is allowed as a probe.
         """
@@ -61,6 +61,6 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether callers should stay away now."""
+        """Whether callers should wait now."""
         with self._lock:
             return self._failures_in_a_row >= self._threshold and self._clock() < self._paused_until

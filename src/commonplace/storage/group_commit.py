@@ -30,7 +30,7 @@ class PendingWrite:
         return self.future.cancelled()
 
     def resolve(self) -> None:
-        """Give the outcome to the future, in the thread that the future belongs to."""
+        """Set the outcome of the future, in the thread that it belongs to."""
         if self.error is not None:
             self.future.set_exception(self.error)
         else:

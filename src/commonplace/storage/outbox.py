@@ -118,7 +118,7 @@ class Outbox:
     def reclaim(self, connection: SqlConnection, *, owner: str, now: int) -> None:
         """Make the claims of other owners due again, without waiting for their leases.
 
-        Only for a caller that knows that the other owners are gone.
+        Only for a caller that knows that the other owners ended.
         """
         connection.execute(self.queries["outbox_reclaim"], {"owner": owner, "now": now})
 

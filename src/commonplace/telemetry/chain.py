@@ -84,7 +84,7 @@ def register_path(directory: Path) -> Path:
 
 
 def registered_names(directory: Path) -> list[str]:
-    """Return the names of all chains ever begun here, oldest first."""
+    """Return the names of all chains ever started here, oldest first."""
     try:
         lines = dict.fromkeys(register_path(directory).read_text("ascii", "replace").splitlines())
     except OSError:

@@ -29,7 +29,7 @@ class KeyForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
-    """The configuration file of a client, and the key its servers stand under."""
+    """The configuration file of a client, and its key for the list of servers."""
 
     path: Callable[[Path, Path, Mapping[str, str]], Path]  # home, working directory, environment
     key: str

@@ -95,7 +95,7 @@ def connect(
 
 
 def _as_text(client: Client, file: ClientFile, entry: JsonObject, asks_for_key: bool) -> str:
-    """Return the entry as it would stand in a new file."""
+    """Return the entry as it would be in a new file."""
     if client is Client.CODEX:
         return to_toml(entry)
     document = {file.key: {NAME: entry}} | ({"inputs": [PROMPT]} if asks_for_key else {})

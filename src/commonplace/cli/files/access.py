@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 SETTLE_SECONDS = 600.0
 
 
-SERVER_SECONDS = 10.0  # if a server is running: it goes on indexing
+SERVER_SECONDS = 10.0  # if a server is running: it continues to index
 
 
 Project = Annotated[
@@ -64,7 +64,7 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Any]:
 def wait_for_index() -> bool:
     """Wait until the index has caught up, with a progress bar.
 
-    Wait only briefly if a server is running, because it goes on indexing.
+    Wait only briefly if a server is running, because it continues to index.
     """
 
     async def wait() -> bool:

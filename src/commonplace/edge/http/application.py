@@ -22,7 +22,7 @@ from commonplace.kernel.errors import SHUTTING_DOWN, CommonplaceError
 
 
 def build_app(product: Product, options: HttpOptions | None = None) -> Starlette:
-    """Build the application. The console and other extras come in through `options.routes`."""
+    """Build the application. The console and other extras are added through `options.routes`."""
     options = options or HttpOptions()
     core, body_seconds = Core(product), options.connections.body_seconds
     sdk = SdkHost(core, options.sessions)

@@ -55,12 +55,12 @@ class ConnectionLimits:
         )
 
     def is_trusted(self, address: str) -> bool:
-        """Whether an address is that of a proxy, which many clients share."""
+        """Tell whether an address is that of a proxy, which many clients share."""
         return is_within(address, self.trusted_proxies)
 
 
 def is_within(address: str, networks: Sequence[Network]) -> bool:
-    """Whether an address belongs to one of these networks."""
+    """Tell whether an address belongs to one of these networks."""
     if not networks:
         return False
     try:

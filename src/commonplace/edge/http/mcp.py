@@ -242,7 +242,7 @@ class McpEndpoint:
 
 
 def _is_stateless(request: Request, message: Message) -> bool:
-    """Whether this is a stateless request without a fault; the SDK names the faults of others."""
+    """Tell whether this is a valid stateless request; the SDK reports the faults of others."""
     if request.era is not ProtocolEra.STATELESS or request.ambiguous:
         return False
     params = message.params

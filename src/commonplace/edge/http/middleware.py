@@ -110,7 +110,7 @@ def allow_method(method: str, handler: Handler) -> Handler:
 
 
 def authenticate(product: Product, endpoint: Endpoint) -> Handler:
-    """Find out who sends the request and what it may reach."""
+    """Determine the caller and what the request may reach."""
 
     def step(head: RequestHead, receive: Receive, send: Send) -> Awaitable[None]:
         try:

@@ -81,5 +81,5 @@ def operation_routes(
 
 
 def host_check(options: HttpOptions) -> Callable[[Request], Response | None]:
-    """The same check of Host and Origin that /mcp makes."""
+    """Check Host and Origin as /mcp does."""
     return lambda request: refuse_reach(request.headers, options, request.url.scheme)

@@ -31,7 +31,7 @@ class HttpOptions:
     """How the server may be reached.
 
     Empty `allowed_hosts` means any Host, for servers behind keys and a proxy. `public_url` is the
-    address that clients use where a proxy stands before the server.
+    address that clients use if a proxy is in front of the server.
     """
 
     public_url: str = ""
@@ -83,12 +83,12 @@ def make_reach_check(options: HttpOptions) -> Callable[[Mapping[str, str], str],
 
 
 def is_https(scheme: str, public_url: str) -> bool:
-    """Whether browsers reach this server over TLS."""
+    """Tell whether browsers reach this server over TLS."""
     return scheme in ("https", "wss") or public_url.lower().startswith("https://")
 
 
 def _is_own_origin(origin: str, host: str, scheme: str, public_url: str) -> bool:
-    """Whether an origin is this server's own: same scheme, host and port."""
+    """Tell whether an origin is this server's own: same scheme, host and port."""
     if public_url and _origin_of(public_url) == _origin_of(origin):
         return True
     own_scheme = {"ws": "http", "wss": "https"}.get(scheme, scheme)
@@ -184,7 +184,7 @@ def _as_host(bound: str) -> str:
 
 
 def _is_unspecified(bound: str) -> bool:
-    """Whether this is 0.0.0.0 or ::, which no client asks for."""
+    """Tell whether this is 0.0.0.0 or ::, which no client asks for."""
     try:
         return ipaddress.ip_address(bound).is_unspecified
     except ValueError:

@@ -36,7 +36,7 @@ class SdkHost:
         self._received: Callable[[SessionRecord, str], Awaitable[None]] = _ignore
 
     def holds_session(self, request: Request) -> bool:
-        """Whether the request belongs to an open session of its caller, which stays awake by it."""
+        """Tell whether the request belongs to an open session of its caller; keeps it from idling."""
         return (
             request.session is not None
             and self._sessions is not None
@@ -45,7 +45,7 @@ class SdkHost:
         )
 
     async def finds_session(self, request: Request) -> bool:
-        """Whether the request belongs to an open session, which another server may have opened."""
+        """Tell whether the request belongs to a session that this or another server opened."""
         if self.holds_session(request):
             if self._directory is not None and request.session is not None:
                 self._directory.note_use(request.session)
@@ -97,7 +97,7 @@ class SdkHost:
             await self._directory.close()
 
     def _is_valid(self, request: Request) -> bool:
-        """Whether the key of an open request is still valid, and of the same tenant."""
+        """Tell whether the key of an open request is still valid, and of the same tenant."""
         try:
             caller = self._core.product.authenticate(request.headers)
         except CommonplaceError:

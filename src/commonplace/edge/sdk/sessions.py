@@ -226,7 +226,7 @@ class SdkSessions:
                 yield session_id
 
     def holds(self, session: str, caller: AuthContext) -> bool:
-        """Whether this session of the caller is open; asking keeps it from going idle."""
+        """Tell whether this session of the caller is open; asking keeps it from going idle."""
         transport = self._manager._server_instances.get(session)
         owner = self._manager._session_owners.get(session)
         if (
@@ -252,7 +252,7 @@ def _sign(scope: Scope, owner: str) -> None:
 
 
 def _opens_session(request: Request, method: str) -> bool:
-    """Whether the SDK would open a session: for a POST of a handshake that names none."""
+    """Tell whether the SDK would open a session: for a POST of a handshake that names none."""
     return (
         method == "POST"
         and request.session is None

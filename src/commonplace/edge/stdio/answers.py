@@ -1,4 +1,4 @@
-"""What goes back to a client beside single answers: batches and progress."""
+"""Messages to a client other than single answers: batches and progress."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Connection:
         self._send(encode_error(error.request_id, error.error))
 
     async def drain(self, grace_seconds: float) -> None:
-        """Let calls under way finish, then cancel what is left and close the SDK."""
+        """Let running calls finish, then cancel the rest and close the SDK."""
         await self.calls.drain(grace_seconds)
         if self._sdk is not None:
             await self._sdk.close(grace_seconds)

@@ -1,4 +1,4 @@
-"""The calls of a connection that are under way."""
+"""The running calls of a connection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CallsInFlight:
 
     @property
     def is_full(self) -> bool:
-        """Whether reading should pause: too many calls are under way."""
+        """Whether reading should pause: too many calls are running."""
         return len(self._tasks) + self._forwarded() >= self._most
 
     async def wait_for_room(self) -> None:
@@ -73,7 +73,7 @@ class CallsInFlight:
             await asyncio.wait(others)
 
     async def drain(self, grace_seconds: float) -> None:
-        """Let calls finish, then cancel what is left."""
+        """Let calls finish, then cancel the rest."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace_seconds)
         for task in tuple(self._tasks):

@@ -1,4 +1,4 @@
-"""Original names of stored files: which stored path stands for which source path."""
+"""Original names of stored files: which stored path belongs to which source path."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Indexer:
         self.wake()
 
     async def run(self) -> None:
-        """Work until stopped. A failure of the loop itself is logged, and the loop goes on."""
+        """Work until stopped. A failure of the loop itself is logged, and the loop continues."""
         self._loop, self._wake, self._turn = (
             asyncio.get_running_loop(),
             asyncio.Event(),

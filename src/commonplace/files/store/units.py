@@ -1,4 +1,4 @@
-"""How the units of work of the file stores run, whichever database holds their tables."""
+"""How the units of work of the file stores run on either database."""
 
 from __future__ import annotations
 

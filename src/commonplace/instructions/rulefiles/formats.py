@@ -1,4 +1,4 @@
-"""The kinds of rule files, told apart by their path."""
+"""The kinds of rule files, recognised by their path."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def imported_paths(text: str) -> list[str]:
 
 
 def strip_block_comments(text: str) -> str:
-    """Remove HTML comments that stand on lines of their own, outside code."""
+    """Remove HTML comments that have whole lines, outside code."""
     visible = blank_code(text)
     kept, at = [], 0
     for opening in _COMMENT_START.finditer(visible):

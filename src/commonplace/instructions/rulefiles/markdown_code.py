@@ -26,7 +26,7 @@ def blank_code(text: str) -> str:
 
 
 def _blank_spans(text: str) -> str:
-    """Blank what stands between two runs of backticks of the same length."""
+    """Blank the text between two runs of backticks of the same length."""
     runs = list(_TICKS.finditer(text))
     closing: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):

@@ -12,7 +12,7 @@ from commonplace.kernel.json_types import Json
 
 
 class ClientEvent(StrEnum):
-    """What the client is doing when rules are wanted."""
+    """What the client is doing when it loads rules."""
 
     START = "start"
     READ = "read"

@@ -207,7 +207,7 @@ class InstructionDirectory:
 
 
 def parse_entry(name: str, content: bytes | None, stamp: Stamp, rules: ReadingRules) -> StoredEntry:
-    """Parse the stored bytes of a file; None stands for bytes above the limit.
+    """Parse the stored bytes of a file; None means bytes above the limit.
 
     Whatever is wrong with them becomes a rejection.
     """

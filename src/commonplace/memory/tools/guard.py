@@ -20,7 +20,7 @@ Output = TypeVar("Output")
 def guarded(
     handler: Callable[[Context, Input], Awaitable[Output]],
 ) -> Callable[[Context, Input], Awaitable[Output]]:
-    """Wrap a handler; every handler of this toolset that does I/O goes through it."""
+    """Wrap a handler; every handler of this toolset that does I/O is wrapped."""
 
     async def guard(context: Context, arguments: Input) -> Output:
         try:

@@ -13,7 +13,7 @@ BATCH_ENTRIES = 32
 
 
 class VectorBackfill:
-    """Embeds entries that were added while the model was away, once per process and tenant."""
+    """Embeds entries that were added without a model, once per process and tenant."""
 
     def __init__(self, store: MemoryStore, index: EntryIndex, suggestions: Suggestions) -> None:
         self._store = store

@@ -16,7 +16,7 @@ def escape_token(key: str) -> str:
 
 
 def unescape_token(token: str) -> str:
-    """Return the key that a token of a pointer stands for."""
+    """Return the key that a token of a pointer spells."""
     return token.replace("~1", "/").replace("~0", "~")
 
 

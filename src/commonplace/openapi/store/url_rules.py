@@ -69,7 +69,7 @@ def _is_public(address: IpAddress) -> bool:
 
 
 def _is_translation(address: IpAddress) -> bool:
-    """Tell whether an IPv6 address only stands for an IPv4 one, where the packets go."""
+    """Tell whether an IPv6 address only embeds an IPv4 one, to which the packets go."""
     return isinstance(address, ipaddress.IPv6Address) and (
         address.ipv4_mapped is not None or address in _NAT64
     )

@@ -81,7 +81,7 @@ class OverlayValidateInput(Arguments):
 
     @property
     def source(self) -> SpecInput:
-        """Return the overlay, under whichever name it came."""
+        """Return the overlay, under either of its names."""
         source = self.spec or self.overlay
         assert source is not None  # checked above
         return source

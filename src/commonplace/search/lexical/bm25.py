@@ -19,7 +19,7 @@ class Bm25:
         return self.k1 + 1
 
     def norm(self, length: float, average: float) -> float:
-        """Return what the length of a text adds to the frequency below the line."""
+        """Return what the length of a text adds to the frequency in the denominator."""
         return self.k1 * (1 - self.b + self.b * length / average)
 
     def impact(self, frequency: int, norm: float) -> float:
@@ -27,7 +27,7 @@ class Bm25:
         return frequency * (self.k1 + 1) / (frequency + norm)
 
     def weigh(self, term_id: int, worth: float, average: float, documents: int) -> TermWeight:
-        """Return the weight of a term that is worth so much (field weight times idf)."""
+        """Return the weight of a term; `worth` is field weight times idf."""
         return TermWeight(
             term_id,
             worth * (self.k1 + 1),

@@ -1,4 +1,4 @@
-"""Documents and postings in the caller's own transaction, whichever database holds the tables.
+"""Documents and postings in the caller's own transaction, on either database.
 
 A domain's change and its index change commit together:
 
@@ -22,7 +22,7 @@ from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import IndexDocument, Partition, Terms, upper_bound
 from commonplace.storage.relational import Row, SqlConnection
 
-PIPELINED = 64  # statements under way at once
+PIPELINED = 64  # statements in one pipeline
 
 
 class IndexWriter:
@@ -153,7 +153,7 @@ class IndexWriter:
     ) -> Iterator[Row | None]:
         """Yield the one row of each statement.
 
-        Several are under way at once: one round trip for PostgreSQL; all of them would slow SQLite.
+        Several run at once: one round trip for PostgreSQL; all of them would slow SQLite.
         """
         for start in range(0, len(parameters), PIPELINED):
             answers = [

@@ -279,7 +279,7 @@ class InvertedIndex:
     def _match_run(self, needle: str, run: re.Match[str]) -> set[int]:
         """Return slots of texts with a word that this run can be part of.
 
-        A run is a whole word unless it stands at an end of the needle.
+        A run is a whole word unless it is at an end of the needle.
         """
         piece = run.group()
         if run.start() == 0:

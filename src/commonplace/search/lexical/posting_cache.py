@@ -2,7 +2,7 @@
 
 The tables stay authoritative. Lists only grow at their end, because document ids are never reused:
 a list, cached or packed on disk (packing.py), is brought up to date by reading what comes after its
-last id. A deleted document stays in a list and is skipped; when a search meets many of them, the
+last id. A deleted document stays in a list and is skipped; when a search finds many of them, the
 lists are read again.
 """
 

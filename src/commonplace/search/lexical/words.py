@@ -36,7 +36,7 @@ def count_words(title: str, body: str) -> tuple[set[str], Counter[str]]:
 
 
 def _runs(text: str) -> list[str]:
-    """Return what the pattern finds; twice as fast for ASCII texts."""
+    """Return the matches of the pattern; twice as fast for ASCII texts."""
     return text.translate(_BETWEEN).split() if text.isascii() else RUN.findall(text)
 
 

@@ -237,7 +237,7 @@ class LocalEmbedder:
             model = _Model(self._folder, self.description)
         except ImportError as error:
             failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
-        # broken file, unsupported CPU, out of memory: reported by `state`, search goes on
+        # broken file, unsupported CPU, out of memory: reported by `state`; search continues
         except Exception as error:
             failure = f"{type(error).__name__}: {error}; run: commonplace models check"
         with self._state:

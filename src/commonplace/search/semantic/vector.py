@@ -51,7 +51,7 @@ class StaleVectorsError(Exception):
 
 
 class AnnBuild(Protocol):
-    """Build an approximate index; return early, with 0, once told to stop."""
+    """Build an approximate index; return 0 early if asked to stop."""
 
     def __call__(self, view: VectorView, path: Path, *, stopping: threading.Event) -> int: ...
 

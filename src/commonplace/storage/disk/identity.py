@@ -1,6 +1,6 @@
 """Detect that open files or the data folder were removed or replaced.
 
-A change to a file that lost its name is gone at the next start.
+A change to a file that lost its name is lost at the next start.
 """
 
 from __future__ import annotations

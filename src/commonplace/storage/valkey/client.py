@@ -47,7 +47,7 @@ class Valkey:
 
     @property
     def paused(self) -> bool:
-        """Whether it failed so often that it is not asked now."""
+        """Whether it failed too often and is not asked for a moment."""
         return self._breaker.is_open
 
     async def run(self, work: Callable[[Redis], Awaitable[T]]) -> T:

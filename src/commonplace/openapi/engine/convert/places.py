@@ -2,7 +2,7 @@
 
 A schema that is referred to by its place (`#/paths/~1a/get/...`, `.../oneOf/0`) becomes a
 component, and its old place refers to it. Other objects are copied to where they are referred to.
-So the steps themselves meet only references to components.
+So the steps themselves see only references to components.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _KEPT: dict[tuple[Family, Family], frozenset[Edge]] = {
 
 
 class _Target(NamedTuple):
-    """What a reference leads to, and whether its place is kept by the next version."""
+    """The target of a reference, and whether the next version keeps its place."""
 
     route: Route
     value: Json
@@ -320,7 +320,7 @@ def _is_plain(schema: JsonObject) -> bool:
 
 
 def _follow(document: JsonObject, reference: str, kept: frozenset[Edge]) -> _Target | None:
-    """Return what a pointer leads to, and whether the next version keeps every field on its way."""
+    """Return the target of a pointer, and whether the next version keeps every field on its way."""
     node: Json = document
     kind, members = "document", ""  # of the node: its kind, or the kind of its members
     route: list[str] = []

@@ -96,7 +96,7 @@ class Merger:
         self.missing: list[str] = []
 
     def resolve(self, reference: Json) -> Json:
-        """Return what a reference leads to; unresolved ones are noted in `missing`."""
+        """Return the target of a reference; unresolved ones are noted in `missing`."""
         try:
             return resolve_pointer(self.document, reference if isinstance(reference, str) else "")
         except LookupError:

@@ -83,7 +83,7 @@ class NameScope:
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
-        self._next: dict[str, int] = {}  # where the search for a free number goes on
+        self._next: dict[str, int] = {}  # where the search for a free number continues
 
     def __contains__(self, name: str) -> bool:
         return name in self._taken

@@ -70,7 +70,7 @@ _SHARED_SIZE = 5
 class TypeReader:
     """Reads the types of a document.
 
-    Named schemas are declared once, inline ones where they stand.
+    Named schemas are declared once, inline ones in place.
     """
 
     def __init__(self, document: JsonObject) -> None:
@@ -207,7 +207,7 @@ class TypeReader:
         return use
 
     def _find_wrapped_reference(self, schema: Json) -> tuple[str, bool] | None:
-        """Return the only reference that a schema stands for, and whether null was added."""
+        """Return the only reference of a schema without other rules, and whether null was added."""
         if not isinstance(schema, dict) or _REFERRING.isdisjoint(schema):
             return None
         rest = {
@@ -243,7 +243,7 @@ class TypeReader:
     def _blank(self, merged: Merged, hint: tuple[str, ...]) -> Declaration:
         """Return an empty declaration of the kind that a schema needs.
 
-        `Alias` stands for everything that needs no name of its own inline.
+        `Alias` means everything that needs no own name inline.
         """
         if merged.choices:
             return Union(hint)
@@ -337,7 +337,7 @@ class TypeReader:
             union.discriminator = property_name
 
     def _merge_shared(self, merged: Merged) -> JsonObject | None:
-        """Return what all branches of a choice have in common, if an object stands beside it."""
+        """Return what all branches of a choice have in common, if there is an object beside it."""
         properties = dict(merged.properties)
         for choice in merged.choices[1:]:
             for branch in choice.branches:

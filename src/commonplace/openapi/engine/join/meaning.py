@@ -92,7 +92,7 @@ class Meaning:
 def _find_users(
     changed: list[Component], users: dict[Component, list[Component]]
 ) -> list[Component]:
-    """Return whatever uses something that changed, directly or through others."""
+    """Return the users of changed components, direct and indirect."""
     reached = set(changed)
     found: list[Component] = []
     waiting = list(changed)

@@ -164,7 +164,7 @@ def _render_pointer(steps: list[str | int]) -> str:
 
 
 def _list_findings(error: SchemaError, family: Family, depth: int) -> Iterator[ValidationFinding]:
-    """Yield the findings that an error of the official schema stands for."""
+    """Yield the findings of an error of the official schema."""
     kind, name = error.kind, error.kind.name
     pointer = _render_pointer(error.instance_path)
     if name in ("anyOf", "oneOf") and depth < _MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""What a walk is asked and what it answers, with the limits on the size of an answer."""
+"""Query and result of a walk, with the limits on the size of an answer."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class BranchShapes:
         self._digests: dict[tuple[SchemaIdentity, int], bytes] = {}
 
     def digest(self, site: SchemaSite, depth: int = _MAX_DEPTH) -> bytes:
-        """Return a digest of what a schema says down to some depth, in any order.
+        """Return a digest of a schema down to some depth, in any order.
 
         It is the same whether parts are written in place or by reference.
         """

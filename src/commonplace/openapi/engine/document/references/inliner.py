@@ -1,4 +1,4 @@
-"""Replacement of references by what they name."""
+"""Replacement of references by their targets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ReferenceKey = tuple[str, str]  # document and reference
 
 @dataclass(slots=True)
 class Inliner:
-    """Replaces references by what they name.
+    """Replaces references by their targets.
 
     Equal references share one value, so the result must not be changed.
 

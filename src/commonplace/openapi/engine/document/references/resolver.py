@@ -17,7 +17,7 @@ MAX_HOPS = 100
 
 
 class Target(NamedTuple):
-    """What a reference names: the value, its document ('' is the root) and its pointer."""
+    """The target of a reference: the value, its document ('' is the root) and its pointer."""
 
     value: Json
     base: str
@@ -77,7 +77,7 @@ class ReferenceResolver:
     _followed: dict[str, Json] = field(default_factory=dict)
 
     def resolve(self, ref: str, base: str = "") -> Target:
-        """Return what a reference names, one hop; raise UNRESOLVED_REF if there is nothing."""
+        """Return the target of a reference, one hop; raise UNRESOLVED_REF if there is nothing."""
         address, fragment = urldefrag(ref)
         where = self._make_absolute(address, base) if address else base
         anchors = self._get_anchors(base) if address or not fragment.startswith("/") else {}

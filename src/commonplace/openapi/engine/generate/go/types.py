@@ -308,7 +308,7 @@ def is_any(kind: Type) -> bool:
 
 
 def nilable(kind: Type) -> bool:
-    """Tell whether nil can stand for the absence of a value."""
+    """Tell whether nil can mean the absence of a value."""
     if isinstance(kind, Primitive):
         return kind.scalar in (Scalar.BYTES, Scalar.ANY)
     if isinstance(kind, NamedType):
