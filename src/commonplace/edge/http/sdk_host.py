@@ -36,7 +36,7 @@ class SdkHost:
         self._received: Callable[[SessionRecord, str], Awaitable[None]] = _ignore
 
     def holds_session(self, request: Request) -> bool:
-        """Tell whether the request belongs to an open session of its caller; keeps it from idling."""
+        """Tell whether the request is in an open session of its caller; keeps it from idling."""
         return (
             request.session is not None
             and self._sessions is not None
