@@ -23,7 +23,7 @@ from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
 from commonplace.memory.use_cases.transfer import ImportOptions
 from commonplace.search.lexical.text import analyze
-from commonplace.storage.postgres.database import PostgresDatabase
+from pgbouncer import open_test_database
 
 
 class Calendar:
@@ -81,7 +81,7 @@ class Calls:
         """Open memory in SQLite below the folder, or in PostgreSQL if an address is given."""
         self.clock = Calendar()
         if url:
-            database = PostgresDatabase(url, pool_size=4)
+            database = open_test_database(url, pool_size=4)
             self.service = build_postgres_memory(
                 database,
                 settings=settings,

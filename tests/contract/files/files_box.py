@@ -24,6 +24,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.sqlite.database import Database
+from pgbouncer import open_test_database
 
 AERO_TEXT = (
     "# Wings\n\n"
@@ -51,7 +52,7 @@ class Box:
         tsvector = settings is not None and settings.search.lexical == "tsvector"
         self.words_table = "mcp_file_chunk_words" if url and tsvector else "search_posting"
         if url:
-            self.database = PostgresDatabase(url, pool_size=4)
+            self.database = open_test_database(url, pool_size=4)
             self.files = build_postgres_files(self.database, settings, **options)
         else:
             self.database = Database(data / "files.db", durable=False)

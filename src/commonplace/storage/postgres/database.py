@@ -53,6 +53,7 @@ RECONNECT_SECONDS = 1.5
 PAUSE_SECONDS = 0.05
 MAX_CONFLICTS = 20  # deadlocks and serialisation failures of one unit before it fails
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_PROCESS = "SELECT pg_backend_pid()"
 _SERVER_FACTS = """
 SELECT current_setting('server_version'),
        (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
@@ -159,8 +160,40 @@ class PostgresDatabase:
         )
         full = used > 0.8 * most
         fix = "Raise max_connections, or lower settings.storage.pool_size." if full else ""
+        database = {
+            "name": "database",
+            "status": "warn" if full else "ok",
+            "finding": finding,
+            "fix": fix,
+        }
+        return [database, *self._describe_pooler()]
+
+    def _describe_pooler(self) -> list[dict[str, str]]:
+        """Report a connection pooler and how it is configured.
+
+        A pooler announces a process id of its own when a client connects.
+        """
+        pooled = self.read_now(
+            lambda connection: (
+                connection.execute(_PROCESS).fetchone() != (connection.raw.info.backend_pid,)
+            )
+        )
+        if not pooled:
+            return []
+        fixes = []
+        if self.direct_url == self.url:
+            fixes.append("Set settings.storage.direct_url to the address of the database itself.")
+        if self._prepared_statements:
+            fixes.append(
+                "Set settings.storage.prepared_statements to false if it pools transactions."
+            )
         return [
-            {"name": "database", "status": "warn" if full else "ok", "finding": finding, "fix": fix}
+            {
+                "name": "pooler",
+                "status": "warn" if fixes else "ok",
+                "finding": "settings.storage.url leads to a connection pooler",
+                "fix": " ".join(fixes),
+            }
         ]
 
     def connect(self) -> RawConnection:

@@ -84,6 +84,12 @@ def run_transaction(
     except psycopg.OperationalError as failed:
         if committing and _is_in_doubt(failed):
             raise CommitInDoubtError(str(failed)) from failed
+        if isinstance(failed, errors.PipelineAborted) and len(group) > 1:
+            raise GroupFailedError from failed
+        raise
+    except psycopg.Error as failed:  # of a unit that did not wait for the answer of its statement
+        if len(group) > 1:
+            raise GroupFailedError from failed
         raise
     return outcomes
 

@@ -271,3 +271,23 @@ def test_statements_are_prepared_on_the_server_unless_the_setting_is_off(
         assert database.read_now(repeat) == expected
     finally:
         database.close()
+
+
+def test_an_error_that_is_noticed_late_fails_its_own_unit_only(
+    database: PostgresDatabase,
+) -> None:
+    def fail(connection: PostgresConnection) -> None:
+        connection.execute("SELECT 1 / 0")  # sent in a pipeline; nothing waits for its answer
+
+    def add_later(connection: PostgresConnection) -> None:
+        connection.execute("INSERT INTO line (text) VALUES (gen_random_uuid()::text)")
+
+    async def many() -> list[object]:
+        work = [add_later if number % 5 else fail for number in range(40)]
+        writes = [database.write(unit, lock="one", lock_timeout_seconds=20) for unit in work]
+        return list(await asyncio.gather(*writes, return_exceptions=True))
+
+    outcomes = asyncio.run(many())
+    failed = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, Exception)]
+    assert failed == list(range(0, 40, 5))
+    assert len(lines(database)) == 32
