@@ -73,7 +73,7 @@ screenshots: $(VENV)/.dev ## take the pictures in docs/images
 release: $(VENV)/.dev ## build sdist and wheel, check them in a fresh environment, write the notes
 	$(BIN)/python tools/release.py
 
-lock: $(VENV)/.dev ## pin the dependencies anew
+lock: $(VENV)/.dev ## pin the dependencies again
 	$(BIN)/python tools/lock.py
 
 clean: ## remove what set-up made

@@ -2,9 +2,9 @@
 reports on.
 
 A collection is indexed as the product does it (files cut into chunks, chunks ranked, a document
-standing where its best chunk stands). The fit is by likelihood: the formula's evidence, to a power,
-as odds among a query's candidates. That uses every candidate of every query, where a metric of the
-first ten sees a few swaps, and it moves smoothly.
+ranked by its best chunk). The fit is by likelihood: the formula's evidence, to a power, as odds
+among a query's candidates. Unlike a metric of the first ten, it uses every candidate of every query
+and is smooth.
 """
 
 from __future__ import annotations
@@ -148,9 +148,7 @@ def surprise(features: Features, parameters: Parameters, power: float, half: int
 def fit(
     judged: Sequence[Features], lookups: Sequence[Features], half: int | None = None
 ) -> Parameters:
-    """The likeliest parameters, every collection weighing the same whatever its size, drawn
-    towards `PRIOR`.
-    """
+    """Return the likeliest parameters near `PRIOR`; every collection has the same weight."""
     weighted = [(1.0, features) for features in judged] + [
         (LOOKUP_WEIGHT, features) for features in lookups
     ]
@@ -229,9 +227,7 @@ def calibrate(
 
 
 def words_alone(features: Features) -> Features:
-    """The same queries where nobody was asked for meaning: the semantic evidence vanishes, and
-    what no word finds is not there.
-    """
+    """Return the same queries by words only, without semantic evidence and candidates."""
     return replace(
         features,
         cosine=np.full_like(features.cosine, -100.0),

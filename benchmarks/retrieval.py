@@ -77,8 +77,7 @@ def simulate_lookups(
     """Known-item queries without labels: a few words of one text, rarer ones likelier, some
     inside a question.
 
-    They stand for exact look-ups, where words must win; fitting on judged queries alone forgets
-    those.
+    They represent exact look-ups, which judged queries lack and in which words must win.
     """
     chance = random.Random(seed)
     texts = list(source.documents.values())

@@ -213,9 +213,7 @@ def configure(data: Path, storage: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def servers(folder: Path, count: int, storage: dict[str, Any]) -> Iterator[list[str]]:
-    """So many servers on one PostgreSQL and a worker beside them, or the one server of a SQLite
-    folder, which indexes too.
-    """
+    """Start servers and a worker on one PostgreSQL, or one server on SQLite, which indexes too."""
     extra = {"COMMONPLACE_MODELS": str(MODELS)}
     with contextlib.ExitStack() as stack:
         if not storage:
@@ -253,9 +251,7 @@ def _worker(data: Path, extra: dict[str, str]) -> Iterator[None]:
 
 
 def forget_writes(url: str) -> None:
-    """What the last measurement wrote goes, with what is queued for it: the next one finds the
-    same database.
-    """
+    """Delete what the last measurement wrote and queued; the next one finds the same database."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("TRUNCATE mcp_file_index_jobs")
         connection.execute("DELETE FROM mcp_files WHERE path LIKE '/w/%'")

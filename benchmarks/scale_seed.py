@@ -2,8 +2,8 @@
 folder, for `benchmarks/scale.py`.
 
 Texts, frequencies and vectors are those of `benchmarks/seed.py`: drawn words, noise around centres.
-The first tenant holds a fifth of all chunks, so that a large project with its approximate index
-stands beside many small ones.
+The first tenant has a fifth of all chunks: one large project with an approximate index beside many
+small ones.
 """
 
 from __future__ import annotations

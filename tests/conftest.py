@@ -26,7 +26,7 @@ _missing: list[str] = []
 
 settings.register_profile(
     "commonplace", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy machine is no defect
+)  # a busy machine is not a defect
 settings.load_profile("commonplace")
 
 
@@ -66,7 +66,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of documents and collections that nobody here wrote."""
+    """The folder of documents and collections from other projects."""
     return DATA
 
 

@@ -43,7 +43,7 @@ class Calendar:
 class WordEmbedder:
     """A stand-in for the model: texts with the same words have the same direction.
 
-    Loads when told to.
+    Loads on request.
     """
 
     identity = "words/1"

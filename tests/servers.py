@@ -247,7 +247,7 @@ def running_valkey() -> Iterator[str]:
 
 @functools.cache
 def shared_postgres() -> str:
-    """One server for the whole test run, for whoever has no fixture; it ends with the process."""
+    """One server for the whole test run, for code without a fixture; it ends with the process."""
     running = running_postgres(**FAST)
     atexit.register(running.__exit__, None, None, None)
     return running.__enter__()
@@ -345,7 +345,7 @@ def _await(
 
 
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
-    """Stopped by its pid, and surely gone afterwards."""
+    """Stop it by its pid and wait until it ended."""
     process.send_signal(how)
     try:
         process.wait(STOP_SECONDS)

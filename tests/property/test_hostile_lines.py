@@ -78,7 +78,7 @@ def process(tmp_path: Path, era: str | None) -> Iterator[Lines]:
 
 
 def flat(answers: list[Any]) -> list[dict[str, Any]]:
-    """Answers of batches are answers; what the server says unasked is none."""
+    """Answers of batches count; notifications of the server do not."""
     each = [one for answer in answers for one in (answer if isinstance(answer, list) else [answer])]
     return [one for one in each if "id" in one and "method" not in one]
 
@@ -94,7 +94,7 @@ def settle(process: Lines, sent: list[bytes], era: str | None) -> None:
     paid = pair(answers, debts)
     unpaid = [debt for debt, answer in zip(debts, paid, strict=True) if answer is None]
     assert not unpaid, f"{unpaid} have no answer among {answers} for {sent}"
-    assert len(answers) == len(debts), f"somebody got more than was asked for: {answers} for {sent}"
+    assert len(answers) == len(debts), f"more answers than requests: {answers} for {sent}"
 
 
 def pair(answers: list[dict[str, Any]], debts: list[Owed]) -> list[int | None]:
@@ -420,9 +420,7 @@ def test_no_input_at_all_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_the_process_ends_with_its_client(tmp_path: Path) -> None:
-    """A client that is killed cannot say goodbye; its server must not outlive it, even with a
-    call under way.
-    """
+    """The server of a killed client must end too, even while a call runs."""
     client = """
 import json, subprocess, sys, time
 server = subprocess.Popen([sys.argv[1], "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

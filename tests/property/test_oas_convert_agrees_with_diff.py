@@ -93,7 +93,7 @@ def test_issues_name_every_breaking_change_of_a_downward_conversion(data: Path, 
 
 
 def around(path: str, place: str) -> bool:
-    """Whether one of two places holds the other. The document as a whole is no place."""
+    """Tell whether one of two places contains the other; the whole document does not count."""
     return (place.count("/") > 1 and f"{path}/".startswith(f"{place}/")) or f"{place}/".startswith(
         f"{path}/"
     )

@@ -260,9 +260,7 @@ def mark_of(tenant: str) -> str:
 
 
 def check_logs(clients: list[Client], contents: dict[tuple[str, str], str]) -> list[str]:
-    """Every acknowledged line stands once in its tenant's log; nothing stands there that nobody
-    wrote.
-    """
+    """List lines of the logs that are lost, repeated or of another tenant."""
     wrong = []
     for (tenant, path), content in contents.items():
         lines = Counter(content.splitlines(keepends=True))
@@ -275,7 +273,7 @@ def check_logs(clients: list[Client], contents: dict[tuple[str, str], str]) -> l
             f"lost from {path} of {tenant}: {line!r}" for line in promised if lines[line] != 1
         ]
         wrong += [
-            f"nobody wrote {line!r} in {path} of {tenant}"
+            f"no client wrote {line!r} in {path} of {tenant}"
             for line in lines
             if line not in promised | perhaps
         ]

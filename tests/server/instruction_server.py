@@ -51,7 +51,7 @@ class Server:
         return self._number
 
     def receive(self) -> dict[str, Any] | None:
-        """The next answer; None where the server is gone."""
+        """Return the next answer; None if the server ended."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         return json.loads(line) if line.endswith(b"\n") else None

@@ -131,7 +131,7 @@ def test_the_python_client_lists_calls_and_reads_an_error_code(
 
 
 class Person:
-    """A client that answers what it is asked and notes what it is told."""
+    """A client that answers questions and records notifications."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []

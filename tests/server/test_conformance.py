@@ -1,8 +1,8 @@
 """The official conformance suites against the shipped `commonplace serve --http`, fixtures
 plugged in through bootstrap.
 
-One server answers all runs, in this order: first everything that must pass, then the count of tools
-nobody knows, then the frozen requirement sets, whose `tasks-*` (an extension we do not offer) do
+One server answers all runs, in this order: first everything that must pass, then the count of
+unknown tools, then the frozen requirement sets, whose `tasks-*` (an extension we do not offer) do
 ask for unknown tools.
 """
 

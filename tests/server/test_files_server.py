@@ -190,9 +190,7 @@ class Writer(threading.Thread):
     def _start_again(self) -> None:
         try:
             self.server = Server(self.data)
-        except (
-            Exception
-        ) as failed:  # nobody kills a server before it is assigned: it ended by itself
+        except Exception as failed:  # the test has not killed it yet, so it ended by itself
             self.errors.append(repr(failed))
             self.stopping = True
 

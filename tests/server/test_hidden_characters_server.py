@@ -1,4 +1,4 @@
-"""Clients are told about hidden characters in writes and answers."""
+"""Clients get notes about hidden characters in writes and answers."""
 
 from __future__ import annotations
 

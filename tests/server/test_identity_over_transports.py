@@ -367,7 +367,7 @@ def test_a_server_that_cannot_write_audit_records_is_not_ready(tmp_path: Path) -
             {"FORWARDED_ALLOW_IPS": "10.9.9.9"},
             "https",
             False,
-        ),  # sent by a peer that is no trusted proxy
+        ),  # sent by a peer that is not a trusted proxy
         ({"server": {"trusted_proxies": ["10.9.9.0/24"]}}, {}, "https", False),
         ({"server": {"trusted_proxies": ["127.0.0.0/8"]}}, {}, "https", True),
         ({"auth": {"resource_url": "https://mcp.example.org/mcp"}}, {}, None, True),

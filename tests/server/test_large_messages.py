@@ -198,9 +198,7 @@ def test_others_are_answered_while_large_bodies_arrive(server: Served) -> None:
         probing.result()
     assert not parsed["result"]["isError"]
     middle = sorted(taken)[len(taken) // 2]
-    assert middle < 0.5, (
-        taken
-    )  # decoding four such bodies takes seconds, in which there is no answer at all
+    assert middle < 0.5, taken  # decoding four such bodies would block every answer for seconds
 
 
 def test_stdio_refuses_and_serves_the_same(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The end of a server: calls under way are answered first."""
+"""The end of a server: running calls are answered first."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_stop_lets_calls_finish(tmp_path: Path) -> None:
         caller = threading.Thread(target=lambda: answers.append(client.request("tools/call", call)))
         caller.start()
         wait_for(lambda: b"commonplace" in metrics(server))
-        time.sleep(0.3)  # the call is on its way; there is no outside sign of a call in flight
+        time.sleep(0.3)  # let the call arrive; nothing outside shows that it runs
         server.process.send_signal(signal.SIGTERM)
         caller.join(20)
         assert answers

@@ -71,7 +71,7 @@ def readiness(server: Served) -> tuple[int, dict[str, Any]]:
 
 
 def becomes_ready(server: Served, expected: int) -> dict[str, Any]:
-    """The report, once it has this status: a report answers for a moment all who ask."""
+    """Wait for a report with this status; a report is reused for a moment."""
     wait_for(lambda: readiness(server)[0] == expected, 10)
     return readiness(server)[1]
 

@@ -41,7 +41,7 @@ def steps(text: str) -> list[Step]:
 
 
 def shown_in(line: str, output: str) -> bool:
-    """`...` stands for anything; the width of the terminal does not matter."""
+    """`...` matches anything; the width of the terminal does not matter."""
     pattern = r"[\s\S]*".join(re.escape(part.strip()) for part in line.split("..."))
     return re.search(pattern.replace(r"\ ", r"\s+"), output) is not None
 

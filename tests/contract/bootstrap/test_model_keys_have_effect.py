@@ -215,7 +215,7 @@ def test_a_second_server_is_refused_while_keys_would_be_in_memory(
             pass
         assert "cache_url" in str(refused.value.hint)
         with running(tmp_path, FilesSearch()) as plain_one, plain_one.claim_data_folder():
-            pass  # without an external model nobody needs to be alone
+            pass  # without an external model several servers may run
     with running(tmp_path, search) as third, third.claim_data_folder():
         pass
 

@@ -258,7 +258,7 @@ def _make_desks(place: Place) -> Iterator[Callable[..., Desk]]:
 
 @pytest.fixture
 def desks(place: Place) -> Iterator[Callable[..., Desk]]:
-    """Make desks with settings; several in one place stand for several processes."""
+    """Make desks with settings; several in one place act as several processes."""
     yield from _make_desks(place)
 
 

@@ -1,6 +1,4 @@
-"""What an agent reads stays short on a large catalogue; the contract's letter stands everywhere
-else.
-"""
+"""Answers to agents stay short on a large catalogue; other callers get the contract's shape."""
 
 from __future__ import annotations
 

@@ -393,7 +393,7 @@ SESSION_FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
     "as plain text": (request("tools/list"), {"content-type": "text/plain"}),
     "list params": (request("tools/list", []), {}),
     "a notification": ({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}, {}),
-    "a response nobody waits for": ({"jsonrpc": "2.0", "id": 99, "result": {}}, {}),
+    "a response without a request": ({"jsonrpc": "2.0", "id": 99, "result": {}}, {}),
     "a stateless envelope": (request("tools/list", {"_meta": ENVELOPE}), {}),
     "stateless beside a session": (_LIST, routing(_LIST)),
 }

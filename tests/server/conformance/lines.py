@@ -94,7 +94,7 @@ def _id(answer: Any) -> Any:
 
 @contextlib.contextmanager
 def live(data: Path, extra: Mapping[str, str] | None = None) -> Iterator[Lines]:
-    """A process for the block. It is killed at the end if it has not gone by itself."""
+    """A process for the block. It is killed at the end if it still runs."""
     data.mkdir(parents=True, exist_ok=True)
     errors = data / "stderr.txt"
     with errors.open("wb") as stderr:

@@ -47,7 +47,7 @@ class Verdict:
 def run(package: str, url: str, output: Path, *options: str) -> dict[str, Verdict]:
     """Run one suite; the verdict of every scenario it ran.
 
-    Its exit code counts scenarios nobody asked to pass, so it is not read.
+    Its exit code counts scenarios that need not pass, so it is not read.
     """
     script = MODULES / package / "dist" / "index.js"
     command = [node(), str(script), "server", "--url", url, "--output-dir", str(output), *options]

@@ -119,7 +119,7 @@ def test_a_written_out_escape_is_not_a_control_character() -> None:
 
 
 def test_every_format_control_and_separator_is_judged() -> None:
-    """A character that Unicode adds to these categories fails here until somebody decides about
+    """A character that Unicode adds to these categories fails here until we decide about
     it.
     """
     unseen = [

@@ -96,8 +96,8 @@ MISTAKES = {
     "import a folder that is not there": (("import", "nowhere"), 2, "nowhere"),
     "import a file": (("import", "plain.md"), 2, "plain.md"),
     "a project without a name": (("ls", "--project", ""), 2, "project"),
-    "a project that is no text": (("ls", "--project", "\udcff"), 2, "project"),
-    "a path that is no text": (("get", "/\udcff"), 2, "path"),
+    "a project that is not text": (("ls", "--project", "\udcff"), 2, "project"),
+    "a path that is not text": (("get", "/\udcff"), 2, "path"),
     "text that is none": (("edit", "/gone.md", "\udcff", "b"), 2, "old_text"),
     "a command that is none": (("shuffle",), 2, "shuffle"),
 }

@@ -138,7 +138,7 @@ def test_limits_of_calls_and_of_files_hold_across_processes(
         ]  # type: ignore[misc]
 
     async def never() -> None:
-        raise AssertionError("nobody counted")
+        raise AssertionError("the rate was not counted")
 
     assert asyncio.run(story()) == (
         ["ok"] * 4 + ["CALL_RATE_LIMITED"] * 4,

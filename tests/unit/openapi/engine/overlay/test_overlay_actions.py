@@ -230,7 +230,7 @@ def test_a_query_from_the_root_runs_once_and_not_per_node() -> None:
 
     assert seconds("$.paths[?count($..a) > 1]") < 100 * seconds(
         "$..a"
-    )  # a thousand times where each asks anew
+    )  # a thousand times if each evaluates the target again
 
 
 @pytest.mark.timeout(20)
