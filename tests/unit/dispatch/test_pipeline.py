@@ -49,6 +49,14 @@ def reject(context: Context, arguments: Input) -> Rejected:
     return Rejected({"created": False, "error": "missing entry"})
 
 
+def operate(context: Context, arguments: Input) -> dict[str, Any]:
+    """Run an operation as a batch does: the one that `name` spells, with `count`."""
+    operation = OPERATIONS[arguments.name]
+    context.admit(operation)
+    context.admit(operation, Input(count=arguments.count))
+    return {"done": operation.name}
+
+
 def tool(name: str, handler: Any = echo, **changes: Any) -> Tool:
     return Tool(
         name,
@@ -76,7 +84,9 @@ TOOLS = (
         scope=lambda arguments: Scope.WRITE if arguments.count > 1 else Scope.READ,
     ),
     tool("hidden", tier=Tier.EXTENDED),
+    tool("operate", operate, tier=Tier.EXTENDED, read_only=False, scope=lambda _: Scope.READ),
 )
+OPERATIONS = {"echo": TOOLS[0], "write": TOOLS[4], "cat": TOOLS[5], "some": TOOLS[6]}
 NAMES = frozenset(name for one in TOOLS for name in (one.name, *one.aliases, *one.bare))
 
 
@@ -174,6 +184,30 @@ def test_the_catalogue_switch_is_read_at_every_call() -> None:
     assert "MCP_ENABLE_MUTATION" in (refused.error.hint or "")
     state["on"] = True
     assert run("catalogue", pipeline=pipeline).error is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "named", "count"),
+    [("write", "write", 1), ("cat", "catalogue", 1), ("some", "sometimes", 2)],
+)
+def test_an_operation_inside_a_call_is_refused_like_a_call_of_its_own(
+    operation: str, named: str, count: int
+) -> None:
+    bearer = AuthContext(Tenant("b"), frozenset(Scope), "bearer", configured=False)
+    closed, open_ = Pipeline(registry()), Pipeline(registry(), mutation_enabled=lambda: True)
+    readers = Pipeline(registry(), read_only=True)
+    for auth in (READER, bearer, local_user()):
+        for pipeline in (closed, open_, readers):
+            inside = run("operate", {"name": operation, "count": count}, auth, pipeline).error
+            alone = run(named, {"count": count}, auth, pipeline).error
+            assert (inside and inside.as_dict()) == (alone and alone.as_dict())
+
+
+def test_an_operation_that_changes_something_makes_its_call_a_change() -> None:
+    for operation, mutates in (("echo", False), ("write", True)):
+        call = Call("operate", {"name": operation}, local_user())
+        assert asyncio.run(Pipeline(registry()).run(call)).error is None
+        assert call.mutates is mutates
 
 
 def test_a_deadline_ends_a_waiting_call() -> None:
