@@ -169,7 +169,9 @@ def serve_on(disk: Path, logs: Path) -> Iterator[Served]:
 
 def test_a_full_disk_refuses_with_typed_errors_and_recovers(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 24) as disk, serve_on(disk, tmp_path / "logs") as server:
-        assert readiness(server)[0] == 200
+        status, report = readiness(server)
+        assert status == 200
+        assert "MB left" in report["warnings"][0]  # less than 200
         filler = use_up(disk)
         for tool, arguments in WRITES.items():  # the first call of each toolset, and the second
             for _ in range(2):
@@ -189,6 +191,30 @@ def test_a_full_disk_refuses_with_typed_errors_and_recovers(tmp_path: Path) -> N
         becomes_ready(server, 200)
         fill(server)
         assert call(server, "instructions_health", {})[1]["status"] == "healthy"
+
+
+def test_a_full_spool_of_a_team_refuses_changes_and_reads_go_on(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """A change that cannot be audited is refused, although the database has room."""
+    settings = {"settings": {"storage": {"url": postgres_url}}}
+    write = {"project": "p", "path": "/a.md", "content": "x"}
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "commonplace.yaml").write_text(json.dumps(settings))
+    with (
+        small_disk(tmp_path / "disk", 24) as disk,
+        serve_http(logs, {"COMMONPLACE_HOME": str(disk / "data")}) as server,
+    ):
+        assert code_of(server, "file_write", write) == "ok"
+        filler = use_up(disk)
+        # the reserve of the audit trail has room for the records of some changes
+        codes = (code_of(server, "file_write", write) for _ in range(1000))
+        assert next(code for code in codes if code != "ok") == "AUDIT_UNAVAILABLE"
+        assert code_of(server, "file_read", {"project": "p", "path": "/a.md"}) == "ok"
+        filler.unlink()
+        becomes_ready(server, 200)
+        assert code_of(server, "file_write", write) == "ok"
 
 
 def test_deleting_works_on_a_full_disk(tmp_path: Path) -> None:

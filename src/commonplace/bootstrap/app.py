@@ -120,6 +120,7 @@ def build(
     services = Services(settings, local=local, local_user_writes=local_user_writes)
     services.metrics.probes.append(lambda: services.files.figures())
     services.metrics.probes.append(lambda: team_gauges(services))
+    services.metrics.probes.append(services.upkeep.gauges)
     registry = Registry(all_toolsets(services, extra_toolsets, environ))
     chosen = selection or selection_of(settings)
     registry.check(chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.storage.valkey.client import Valkey
 
 SQLITE_SCHEME = "sqlite:///"
+LOW_SPACE_BYTES = 200_000_000  # below it /readyz warns
 PROBE_THREADS = 2  # of their own: a pool that hangs elsewhere must not hide that probes fail
 
 
@@ -98,7 +100,31 @@ class Upkeep:
 
         if self._readiness is None:
             self._readiness = Readiness(list(self._probes(services)))
-        return await self._readiness.report({**details, "integrity": self.integrity()})
+        details = {**details, "integrity": self.integrity()}
+        warnings = self.warnings()
+        if warnings:
+            details["warnings"] = warnings
+        return await self._readiness.report(details)
+
+    def free_bytes(self) -> int | None:
+        """Return the free space on the disk of the data folder; None if it cannot be read."""
+        try:
+            return shutil.disk_usage(self._settings.data).free
+        except OSError:
+            return None
+
+    async def gauges(self) -> Mapping[str, float]:
+        """Return gauges for /metrics: the free space on the disk of the data folder."""
+        free = self.free_bytes()
+        return {"disk_free_bytes": float(free)} if free is not None else {}
+
+    def warnings(self) -> list[str]:
+        """Return what an operator should look at while calls are still answered."""
+        free = self.free_bytes()
+        if free is None or free >= LOW_SPACE_BYTES:
+            return []
+        left = f"The disk of the data folder has {free / 1e6:.0f} MB left."
+        return [f"{left} Changes are refused once it is full: free space."]
 
     def _probes(self, services: Services) -> Iterator[Probe]:
         from commonplace.server.readiness import Probe

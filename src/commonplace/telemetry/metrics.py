@@ -13,6 +13,8 @@ from commonplace.telemetry.timeline import Timeline
 
 BUCKETS_PER_DOUBLING = 8  # a quantile is then at most 4.5 % off
 BUCKETS = 36 * BUCKETS_PER_DOUBLING  # 1 us to 19 hours
+HISTOGRAM_DOUBLINGS = range(8, 28, 2)  # 256 us to 67 s, each bound four times the one before
+HISTOGRAM_SECONDS = tuple(2**doublings / 1e6 for doublings in HISTOGRAM_DOUBLINGS)
 MAX_TENANTS = 1000
 OTHER_TENANTS = "(others)"
 
@@ -41,6 +43,13 @@ class Series:
         if code is not None:
             self.codes[code] = self.codes.get(code, 0) + 1
 
+    def histogram(self) -> tuple[int, ...]:
+        """Return how many calls took at most each of HISTOGRAM_SECONDS."""
+        return tuple(
+            sum(self.buckets[: doublings * BUCKETS_PER_DOUBLING])
+            for doublings in HISTOGRAM_DOUBLINGS
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ToolFigures:
@@ -56,6 +65,7 @@ class ToolFigures:
     p99_ms: float
     total_seconds: float = 0.0
     codes: dict[str, int] = field(default_factory=dict)
+    histogram: tuple[int, ...] = ()
 
 
 class Metrics:
@@ -137,6 +147,7 @@ def _figures(tool: str, series: Iterable[Series]) -> ToolFigures:
         p99_ms=p99,
         total_seconds=merged.total,
         codes=merged.codes,
+        histogram=merged.histogram(),
     )
 
 

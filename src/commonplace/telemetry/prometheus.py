@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from commonplace.telemetry.metrics import Metrics, ToolFigures
+from commonplace.telemetry.metrics import HISTOGRAM_SECONDS, Metrics, ToolFigures
 
 Rows = Sequence[tuple[str, ToolFigures]]
 
@@ -26,7 +26,7 @@ def render_prometheus(
         ),
         *_header("call_errors_total", "counter", "Failed calls by tool, tenant and code."),
         *_errors(rows),
-        *_header("call_seconds", "summary", "Latency of calls."),
+        *_header("call_seconds", "histogram", "Latency of calls."),
         *_latencies(rows),
         *_header("events_total", "counter", "Events that belong to no tool."),
         *(
@@ -53,9 +53,9 @@ def _errors(rows: Rows) -> Iterator[str]:
 def _latencies(rows: Rows) -> Iterator[str]:
     for tenant, figures in rows:
         labels = _labels(figures.tool, tenant)
-        quantiles = (("0.5", figures.p50_ms), ("0.95", figures.p95_ms), ("0.99", figures.p99_ms))
-        for share, value in quantiles:
-            yield f'commonplace_call_seconds{{{labels},quantile="{share}"}} {value / 1e3:.6f}'
+        for bound, count in zip(HISTOGRAM_SECONDS, figures.histogram, strict=True):
+            yield f'commonplace_call_seconds_bucket{{{labels},le="{bound:g}"}} {count}'
+        yield f'commonplace_call_seconds_bucket{{{labels},le="+Inf"}} {figures.count}'
         yield f"commonplace_call_seconds_sum{{{labels}}} {figures.total_seconds:.6f}"
         yield f"commonplace_call_seconds_count{{{labels}}} {figures.count}"
 

@@ -78,6 +78,26 @@ def test_the_sum_of_latencies_never_decreases() -> None:
     assert before == pytest.approx(0.0045, abs=1e-6)
 
 
+def test_the_histogram_counts_every_call_and_never_goes_back() -> None:
+    metrics = Metrics()
+    before: dict[str, float] = {}
+    for seconds in (0.0001, 0.0003, 0.002, 0.02, 0.9, 100.0, 0.0001):
+        metrics.record("tool", "tenant", seconds)
+        metrics.figures()
+        lines = render_prometheus(metrics, "1", 1.0).splitlines()
+        now = {
+            name: float(value)
+            for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")
+            if "_bucket" in name or "_total" in name or "_count" in name
+        }
+        assert all(now[name] >= value for name, value in before.items())
+        before = now
+    counts = {name.split('le="')[1][:-2]: value for name, value in before.items() if "le=" in name}
+    assert (counts["0.000256"], counts["0.001024"], counts["1.04858"]) == (2, 3, 6)
+    assert (counts["67.1089"], counts["+Inf"]) == (6, 7)
+    assert list(counts.values()) == sorted(counts.values())
+
+
 def test_prometheus_text_escapes_labels_and_counts_everything() -> None:
     metrics = Metrics()
     metrics.record("tool", 'a"b\\c\nd', 0.002, "BUSY")
