@@ -87,8 +87,21 @@ class App:
             if keeps_keys_in_memory
             else contextlib.nullcontext()
         )
-        with share_data_folder(settings.data), keeper, self.services.upkeep.guard_data_folder():
+        with (
+            share_data_folder(settings.data),
+            keeper,
+            self._share_database(),
+            self.services.upkeep.guard_data_folder(),
+        ):
             yield
+
+    def _share_database(self) -> contextlib.AbstractContextManager[None]:
+        """Tell commands on other machines that a server uses the database of a team."""
+        if not on_postgres(self.settings):
+            return contextlib.nullcontext()
+        from commonplace.storage.postgres.serving import share_database
+
+        return share_database(self.services.postgres)
 
     def close(self) -> None:
         self.services.close()

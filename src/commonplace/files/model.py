@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NewType, TypeVar
@@ -211,6 +211,7 @@ class FileSituation:
     file_above: FilePath | None  # a parent of the path that is a file
     has_descendants: bool
     project_bytes: int
+    tenant_bytes: Callable[[], int] = lambda: 0  # over all projects; read where it is limited
 
 
 @dataclass(frozen=True, slots=True)

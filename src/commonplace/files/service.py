@@ -291,7 +291,7 @@ class FilesService:
     async def restore(self, caller: AuthContext, project: str, path: str) -> list[FilePath]:
         tenant, name, place = await self._admit(caller, project, path)
         restored = await self._files.restore(
-            tenant, name, place, self._retained_since(), self.settings.max_project_bytes
+            tenant, name, place, self._retained_since(), self._limits()
         )
         await self._offer(caller, (name, place))
         return restored
@@ -302,6 +302,13 @@ class FilesService:
         """Replace the provenance of a file, not its content; False if there is no such file."""
         tenant, name, place = await self._admit(caller, project, path)
         return await self._files.note_source(tenant, name, place, provenance)
+
+    async def delete_tenant(self, tenant: Tenant) -> tuple[int, list[Project]]:
+        """Delete all files of a tenant with their index; return how many, and the projects.
+
+        Vectors in files beside the database are not the store's: see `bootstrap/tenants.py`.
+        """
+        return await self._files.delete_tenant(tenant_hash(tenant))
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Give a tenant's files to another one that has none; return how many."""
@@ -449,7 +456,10 @@ class FilesService:
         return int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
 
     def _limits(self) -> SizeLimits:
-        return SizeLimits(self.settings.max_file_bytes, self.settings.max_project_bytes)
+        settings = self.settings
+        return SizeLimits(
+            settings.max_file_bytes, settings.max_project_bytes, settings.max_tenant_bytes or None
+        )
 
     def _check_payload(self, size: int) -> None:
         most = self.settings.max_payload_bytes

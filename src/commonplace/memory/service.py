@@ -349,6 +349,13 @@ class MemoryService:
         """Write the accesses that are still only counted in memory."""
         await self._accesses.flush()
 
+    async def delete_tenant(self, tenant: Tenant) -> int:
+        """Delete all entries of a tenant with what was derived from them; returns how many."""
+        await self._accesses.flush()
+        deleted = await self.store.delete_tenant(tenant)
+        await self.index.forget_all(tenant)
+        return deleted
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Move all entries of a tenant to a new name; returns how many."""
         await self._accesses.flush()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+import orjson
+
 from commonplace.kernel.json_types import JsonObject
+from commonplace.telemetry.chain import chains_folder
 from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.verify import ChainVerdict, verify
 
@@ -21,6 +25,12 @@ class AuditTrail(Protocol):
         """Check every chain."""
         ...
 
+    def export(
+        self, tenant: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Iterator[bytes]:
+        """Yield records as they were written, without line breaks; of a tenant, or all."""
+        ...
+
 
 class FolderTrail:
     """The trail of one data folder."""
@@ -33,3 +43,20 @@ class FolderTrail:
 
     def verify(self) -> ChainVerdict:
         return verify(self._directory)
+
+    def export(
+        self, tenant: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Iterator[bytes]:
+        for path in sorted(chains_folder(self._directory).glob("*.jsonl")):
+            for line in path.read_bytes().splitlines():
+                if tenant is None and since is None and until is None:
+                    yield line
+                    continue
+                record = orjson.loads(line)
+                when = str(record.get("ts", ""))
+                if (
+                    (tenant is None or record.get("tenant") == tenant)
+                    and (since is None or when >= since)
+                    and (until is None or when < until)
+                ):
+                    yield line

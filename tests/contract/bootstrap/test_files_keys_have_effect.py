@@ -43,6 +43,7 @@ PROVED = {
     "max_payload_bytes": "test_max_payload_bytes_bounds_one_request",
     "max_file_bytes": "test_max_file_bytes_bounds_a_file",
     "max_project_bytes": "test_max_project_bytes_bounds_a_project",
+    "max_tenant_bytes": "test_max_tenant_bytes_bounds_all_projects_together",
     "list_limit_default": "test_list_limits_default_and_clamp",
     "list_limit_max": "test_list_limits_default_and_clamp",
     "lock_timeout_ms": "test_lock_timeout_ms_ends_the_wait",
@@ -159,6 +160,13 @@ def test_max_file_bytes_bounds_a_file(tmp_path: Path) -> None:
 def test_max_project_bytes_bounds_a_project(tmp_path: Path) -> None:
     with files(tmp_path, FilesSettings(max_project_bytes=15)) as app:
         assert run(app, write("/a", "x" * 10), write("/b", "x" * 6))[1] == "QUOTA_EXCEEDED"
+
+
+def test_max_tenant_bytes_bounds_all_projects_together(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(max_tenant_bytes=15)) as app:
+        name, arguments = write("/b", "x" * 6)
+        other = (name, {**arguments, "project": "other"})
+        assert run(app, write("/a", "x" * 10), other)[1] == "QUOTA_EXCEEDED"
 
 
 def test_list_limits_default_and_clamp(tmp_path: Path) -> None:

@@ -176,6 +176,21 @@ def test_limits_per_request_file_and_project_count_bytes(make_box: MakeBox) -> N
     }  # fmt: skip
 
 
+def test_the_quota_of_a_tenant_counts_all_its_projects(make_box: MakeBox) -> None:
+    box = make_box(FilesSettings(max_tenant_bytes=25))
+    box.call("file_write", path="/a", content="x" * 15)
+    box.call("file_write", path="/a", content="x" * 10, project="other")
+    for project in ("p", "other", "third"):
+        refused = box.error("file_write", path="/b", content="x", project=project)
+        assert refused.code.name == "QUOTA_EXCEEDED"
+        assert (refused.details["limit_bytes"], refused.details["needed_bytes"]) == (25, 26)
+    box.call("file_write", "t2", path="/a", content="x" * 25)
+    box.call("file_delete", path="/a", project="other")
+    box.call("file_write", path="/b", content="x", project="third")
+    assert box.code("file_restore", path="/a", project="other") == "QUOTA_EXCEEDED"
+    assert box.call("file_usage", project="other")["files"] == 0
+
+
 def test_a_full_project_can_still_shrink(make_box: MakeBox) -> None:
     box = make_box(FilesSettings(max_project_bytes=10))
     box.write("/a", "x" * 10)

@@ -13,10 +13,11 @@ from commonplace.kernel.errors import CommonplaceError
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """The most bytes a file and a project may hold."""
+    """The most bytes a file, a project and a tenant may hold; None means any."""
 
     file_bytes: int
     project_bytes: int
+    tenant_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,27 @@ class FileChange:
                 hint="Split it into several files.",
                 details={"size_bytes": size, "limit_bytes": most},
             )
-        total, most = now.project_bytes - len(now.content) + size, self.limits.project_bytes
-        if total > most and size > len(now.content):
+        added = size - len(now.content)
+        if added <= 0:
+            return
+        total, most = now.project_bytes + added, self.limits.project_bytes
+        if total > most:
             raise CommonplaceError(
                 QUOTA_EXCEEDED,
                 f"The project would hold {total} bytes; it may hold {most}.",
                 hint="Delete files that are no longer needed, or use another project.",
                 details={"needed_bytes": total, "limit_bytes": most},
             )
+        if self.limits.tenant_bytes is not None:
+            check_tenant_quota(now.tenant_bytes() + added, self.limits.tenant_bytes)
+
+
+def check_tenant_quota(total: int, most: int) -> None:
+    """Raise QUOTA_EXCEEDED if all projects of a tenant together would hold too much."""
+    if total > most:
+        raise CommonplaceError(
+            QUOTA_EXCEEDED,
+            f"All projects together would hold {total} bytes; they may hold {most}.",
+            hint="Delete files that are no longer needed, or ask the operator for more.",
+            details={"needed_bytes": total, "limit_bytes": most, "scope": "tenant"},
+        )

@@ -75,3 +75,38 @@ DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
 
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';
+
+-- name: tenant_bytes
+SELECT coalesce(sum(bytes), 0) FROM mcp_file_projects WHERE apikey_hash = :tenant;
+
+-- name: tenant_projects
+SELECT DISTINCT project FROM mcp_file_projects WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_postings
+DELETE FROM search_posting WHERE term_id IN (
+    SELECT t.id FROM search_term t JOIN search_partition p ON p.id = t.partition_id
+    WHERE p.tenant = :tenant AND p.collection = 'files');
+
+-- name: tenant_delete_partitions
+DELETE FROM search_partition WHERE tenant = :tenant AND collection = 'files';
+
+-- name: tenant_delete_chunks
+DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_jobs
+DELETE FROM mcp_file_index_jobs WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_vector_jobs
+DELETE FROM mcp_file_vector_jobs WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_local_vector_jobs
+DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_ancestors
+DELETE FROM mcp_file_ancestors WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_projects
+DELETE FROM mcp_file_projects WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_files
+DELETE FROM mcp_files WHERE apikey_hash = :tenant;

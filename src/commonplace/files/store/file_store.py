@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from commonplace.files.engine.change import SizeLimits
 from commonplace.files.errors import ALREADY_EXISTS, RESOURCE_BUSY
 from commonplace.files.model import (
     Deleted,
@@ -22,6 +23,7 @@ from commonplace.files.model import (
     StoredFile,
 )
 from commonplace.files.store.mutations import (
+    DELETED_TENANT_TABLES,
     TENANT_TABLES,
     delete_path,
     rename_path,
@@ -270,12 +272,12 @@ class SqlFileStore:
         project: Project,
         path: FilePath,
         deleted_after: int,
-        max_project_bytes: int,
+        limits: SizeLimits,
     ) -> list[FilePath]:
         return await self._change_project(
             tenant,
             project,
-            lambda rows: restore_path(rows, path, deleted_after, max_project_bytes, self._now()),
+            lambda rows: restore_path(rows, path, deleted_after, limits, self._now()),
         )
 
     async def move_tenant(self, old: str, new: str) -> int:
@@ -294,6 +296,18 @@ class SqlFileStore:
             return int(moved[0]) if moved else 0
 
         return await self._mutate(move, lock_of(old, ""))
+
+    async def delete_tenant(self, tenant: str) -> tuple[int, list[Project]]:
+        def delete(connection: SqlConnection) -> tuple[int, list[Project]]:
+            values = {"tenant": tenant}
+            self._dialect.lock_projects(connection, tenant)
+            found = connection.execute(self._queries["tenant_projects"], values).fetchall()
+            counted = connection.execute(self._queries["tenant_files"], values).fetchone()
+            for name in DELETED_TENANT_TABLES:
+                connection.execute(self._queries[f"tenant_delete_{name}"], values)
+            return int(counted[0]) if counted else 0, [Project(row[0]) for row in found]
+
+        return await self._mutate(delete, lock_of(tenant, ""))
 
     async def purge(self, deleted_before: int, limit: int) -> int:
         def purge(connection: SqlConnection) -> int:

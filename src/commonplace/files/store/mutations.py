@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from commonplace.files.checks import check_match
+from commonplace.files.engine.change import SizeLimits, check_tenant_quota
 from commonplace.files.engine.naming import moved_source
 from commonplace.files.errors import (
     ALREADY_EXISTS,
@@ -30,6 +31,19 @@ TENANT_TABLES = (
     "vector_jobs",
     "local_vector_jobs",
     "partitions",
+)
+# Rows that depend on others come first; PostgreSQL and SQLite delete what belongs to a chunk, a
+# file or a partition with it.
+DELETED_TENANT_TABLES = (
+    "postings",
+    "partitions",
+    "chunks",
+    "jobs",
+    "vector_jobs",
+    "local_vector_jobs",
+    "ancestors",
+    "projects",
+    "files",
 )
 
 
@@ -150,7 +164,7 @@ def _move_files(
 
 
 def restore_path(
-    rows: ProjectRows, path: FilePath, deleted_after: int, max_project_bytes: int, now: int
+    rows: ProjectRows, path: FilePath, deleted_after: int, limits: SizeLimits, now: int
 ) -> list[FilePath]:
     """Bring back the newest deleted version of a file, or of the files below a directory."""
     if rows.is_file(path):
@@ -181,12 +195,14 @@ def restore_path(
         )
     rows.account(len(restored), size)
     used = rows.first("project_bytes")
-    if used is not None and used[0] > max_project_bytes:
+    most = limits.project_bytes
+    if used is not None and used[0] > most:
         raise CommonplaceError(
             QUOTA_EXCEEDED,
-            f"Restoring {size} bytes would bring the project to {used[0]} of "
-            f"{max_project_bytes} bytes.",
+            f"Restoring {size} bytes would bring the project to {used[0]} of {most} bytes.",
             hint="Delete something first.",
-            details={"limit_bytes": max_project_bytes, "needed_bytes": used[0]},
+            details={"limit_bytes": most, "needed_bytes": used[0]},
         )
+    if limits.tenant_bytes is not None:
+        check_tenant_quota(rows.tenant_bytes(), limits.tenant_bytes)
     return restored

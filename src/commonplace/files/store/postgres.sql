@@ -328,3 +328,6 @@ SELECT :new, project, file_path, operation, file_updated_at, available_at, creat
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = excluded.operation, retry_count = 0, available_at = excluded.available_at,
     generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: lock_tenant
+SELECT pg_advisory_xact_lock(hashtextextended('bytes of ' || :tenant::text, 0));

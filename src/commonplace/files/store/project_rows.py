@@ -76,10 +76,21 @@ class ProjectRows:
         project_bytes = int(size[0]) if size else 0
         if found is not None:  # a live file has no file above it and no descendants
             entry = FileEntry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
-            return found, FileSituation(entry, found[5], None, False, project_bytes)
+            return found, FileSituation(
+                entry, found[5], None, False, project_bytes, self.tenant_bytes
+            )
         below = self.ask("directory", path=path)
         above = self.file_above(path)
-        return None, FileSituation(None, b"", above, below.fetchone() is not None, project_bytes)
+        has_descendants = below.fetchone() is not None
+        return None, FileSituation(
+            None, b"", above, has_descendants, project_bytes, self.tenant_bytes
+        )
+
+    def tenant_bytes(self) -> int:
+        """Return the bytes of all projects of the tenant, and let no other project add to them."""
+        self.first("lock_tenant")
+        row = self.first("tenant_bytes")
+        return int(row[0]) if row is not None else 0
 
     def below(self, path: FilePath) -> list[Row]:
         """Return (id, path, size, updated, source path) of the live files below a directory."""

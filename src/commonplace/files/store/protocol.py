@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from commonplace.files.engine.change import SizeLimits
 from commonplace.files.model import (
     Deleted,
     FileContent,
@@ -122,7 +123,7 @@ class FileStore(Protocol):
         project: Project,
         path: FilePath,
         deleted_after: int,
-        max_project_bytes: int,
+        limits: SizeLimits,
     ) -> list[FilePath]:
         """Restore the newest deleted version of a file, or of every dead file below a directory.
 
@@ -145,6 +146,13 @@ class FileStore(Protocol):
     async def projects(self, tenant: str) -> list[ProjectUsage]: ...
 
     async def usage(self, tenant: str, project: Project) -> ProjectUsage: ...
+
+    async def delete_tenant(self, tenant: str) -> tuple[int, list[Project]]:
+        """Delete all files of a tenant, their history and their index.
+
+        Return how many live files there were, and the projects.
+        """
+        ...
 
     async def move_tenant(self, old: str, new: str) -> int:
         """Give all files of a tenant, and their index, to one that has none; return how many.

@@ -277,3 +277,7 @@ UPDATE OR REPLACE mcp_file_projects SET apikey_hash = :new WHERE apikey_hash = :
 
 -- name: tenant_move_jobs
 UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: lock_tenant
+-- One writer changes the database at a time.
+SELECT :tenant;

@@ -46,6 +46,9 @@ class FilesSettings(Section):
     max_payload_bytes: int = setting(2_000_000, "Largest content of one request.", minimum=1)
     max_file_bytes: int = setting(10_000_000, "Largest file.", minimum=1)
     max_project_bytes: int = setting(100_000_000, "Most bytes in one project.", minimum=1)
+    max_tenant_bytes: int = setting(
+        0, "Most bytes of one tenant in all its projects; 0: no limit.", minimum=0
+    )
     list_limit_default: int = setting(
         256, "Entries listed when the caller gives no limit.", minimum=1
     )

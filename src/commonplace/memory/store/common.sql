@@ -112,3 +112,27 @@ UPDATE memory_suggestion_entries SET tenant = :new WHERE tenant = :old;
 
 -- name: move_history
 UPDATE memory_history SET tenant = :new WHERE tenant = :old;
+
+-- name: delete_all_entries
+DELETE FROM memory_entries WHERE tenant = :tenant;
+
+-- name: delete_all_tags
+DELETE FROM memory_tags WHERE tenant = :tenant;
+
+-- name: delete_all_usage
+DELETE FROM memory_usage WHERE tenant = :tenant;
+
+-- name: delete_all_links
+DELETE FROM memory_links WHERE tenant = :tenant;
+
+-- name: delete_all_suggestions
+DELETE FROM memory_suggestions WHERE tenant = :tenant;
+
+-- name: delete_all_suggestion_entries
+DELETE FROM memory_suggestion_entries WHERE tenant = :tenant;
+
+-- name: delete_all_history
+DELETE FROM memory_history WHERE tenant = :tenant;
+
+-- name: delete_all_partitions
+DELETE FROM search_partition WHERE tenant = :tenant AND collection = :collection;

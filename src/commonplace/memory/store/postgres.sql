@@ -134,3 +134,6 @@ RETURNING id, type, entry_ids::text, score, reason, created_at, decision, resolv
 
 -- name: count_accesses
 SELECT coalesce(sum(access_count), 0)::bigint FROM memory_usage WHERE tenant = :tenant;
+
+-- name: delete_all_vectors
+DELETE FROM memory_vectors WHERE tenant = :tenant;

@@ -167,6 +167,10 @@ class MemoryStore(Protocol):
         """Rebuild the word index from the entries; returns how many."""
         ...
 
+    async def delete_tenant(self, tenant: Tenant) -> int:
+        """Delete everything of a tenant; returns how many entries."""
+        ...
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Move everything of a tenant to a new name; returns how many entries.
 

@@ -379,6 +379,20 @@ class RelationalMemoryStore:
 
         return await self.units.commit(work, tenant, BULK_SECONDS)
 
+    async def delete_tenant(self, tenant: Tenant) -> int:
+        def work(connection: SqlConnection) -> int:
+            counted = len(self._rows(connection, tenant).entries("entries_all"))
+            self._postings.clear(connection, partition(tenant))
+            connection.execute(
+                self._queries["delete_all_partitions"],
+                {"tenant": tenant, "collection": partition(tenant).collection},
+            )
+            for table in ("vectors", *reversed(MOVED)):
+                connection.execute(self._queries[f"delete_all_{table}"], {"tenant": tenant})
+            return counted
+
+        return await self.units.commit(work, tenant, BULK_SECONDS)
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         def work(connection: SqlConnection) -> int:
             if self._rows(connection, new).fetch_one("entry_of_any") is not None:

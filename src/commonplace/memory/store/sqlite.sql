@@ -133,3 +133,7 @@ RETURNING id, type, entry_ids, score, reason, created_at, decision, resolved_at;
 
 -- name: count_accesses
 SELECT coalesce(sum(access_count), 0) FROM memory_usage WHERE tenant = :tenant;
+
+-- name: delete_all_vectors
+-- Vectors are in files beside the database.
+SELECT :tenant;

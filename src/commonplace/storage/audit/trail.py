@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -62,6 +62,12 @@ class TeamTrail:
             verdict.problems += own.problems
             verdict.warnings += own.warnings
         return verdict
+
+    def export(
+        self, tenant: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Iterator[bytes]:
+        self._catch_up(CATCH_UP_SECONDS)
+        return self._table.export(tenant, since, until)
 
     def _verify_once(self) -> ChainVerdict:
         verdict = ChainVerdict()

@@ -102,7 +102,7 @@ def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
     for name, sql in every_query(component):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
         database.reader().execute(f"EXPLAIN {sql}", parameters).fetchall()
-        family = re.sub(r"^tenant_move_\w+$", "tenant_move_", name)
+        family = re.sub(r"^tenant_(move|delete)_\w+$", r"tenant_\1_", name)
         assert f'"{family}' in code, f"{name} is not used"
     database.close()
 

@@ -1,0 +1,209 @@
+"""Move, delete and export everything that belongs to a tenant."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from commonplace import __version__
+from commonplace.bootstrap.team import on_postgres
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, tenant_hash
+from commonplace.kernel.clock import iso, utc_now
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
+from commonplace.storage.credentials.key_records import TENANT_NOT_FOUND
+from commonplace.storage.disk.private_files import make_private_folder, open_private
+from commonplace.storage.locks.data_folder import claim_data_folder
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
+    from commonplace.files.service import FilesService
+
+PAGE_FILES = 200
+PAGE_BYTES = 8 << 20
+SUMS = "SHA256SUMS"
+
+Counts = dict[str, int]
+
+
+@contextlib.contextmanager
+def without_servers(services: Services) -> Iterator[None]:
+    """Keep every server away. Raises DATA_IN_USE while one serves, on any machine."""
+    with contextlib.ExitStack() as held:
+        held.enter_context(claim_data_folder(services.settings.data))
+        if on_postgres(services.settings):
+            from commonplace.storage.postgres.serving import claim_database
+
+            held.enter_context(claim_database(services.postgres))
+        yield
+
+
+def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
+    """Give keys, files and memory of a tenant to a name that owns nothing; return how many.
+
+    No server may run meanwhile: see `without_servers`.
+    """
+    moved = {
+        "files": asyncio.run(services.files.move_tenant(old, new)),
+        "memory": asyncio.run(services.memory.move_tenant(old, new)),
+        "keys": services.keys.move_tenant(old, new),
+    }
+    return _require_any(old, moved)
+
+
+def count_tenant(services: Services, tenant: Tenant) -> Counts:
+    """Return how much a tenant owns: live files, entries of memory, keys."""
+    caller = _owner(tenant)
+    projects = asyncio.run(services.files.projects(caller))
+    counts = asyncio.run(services.memory.counts(tenant))
+    keys = [key for key in services.keys.all() if key.tenant == tenant]
+    return {
+        "files": sum(project.files for project in projects),
+        "memory": counts.entries,
+        "keys": len(keys),
+    }
+
+
+def delete_tenant(services: Services, tenant: Tenant) -> Counts:
+    """Delete keys, files and memory of a tenant with their index; return how many.
+
+    Keys go first, so that nobody writes meanwhile. Audit records stay: they prove what was done.
+    """
+    keys = services.keys.delete_tenant(tenant)
+    files, projects = asyncio.run(services.files.delete_tenant(tenant))
+    if not on_postgres(services.settings):
+        asyncio.run(_forget_vectors(services, tenant, projects))
+    memory = asyncio.run(services.memory.delete_tenant(tenant))
+    return _require_any(tenant, {"files": files, "memory": memory, "keys": keys})
+
+
+async def _forget_vectors(services: Services, tenant: Tenant, projects: Sequence[str]) -> None:
+    """Delete vectors of files that are kept in files beside the database."""
+    from commonplace.search.model import Partition
+
+    models, local = services.external_models, services.semantic.listener
+    external = models.on_disk(services.settings.data) if models is not None else None
+    for project in projects:
+        partition = Partition(tenant_hash(tenant), "files", project)
+        if local is not None:
+            await local.synchronise(partition, "", [])
+        if external is not None:
+            await external.synchronise(partition, "", [], None)
+
+
+def export_tenant(
+    services: Services, tenant: Tenant, folder: Path, progress: Callable[[str], None]
+) -> JsonObject:
+    """Write everything of a tenant into a new folder; return its manifest.
+
+    `files/` has the files, `files.jsonl` their metadata, `memory.jsonl` the memory, `keys.json` the
+    keys without hashes, `audit.jsonl` the audit records. `sha256sum -c SHA256SUMS` checks them.
+    """
+    from commonplace.memory.use_cases.transfer import ExportFormat
+
+    if folder.exists() and any(folder.iterdir()):
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{folder} is not empty.", hint="Name a new folder."
+        )
+    counts = count_tenant(services, tenant)
+    make_private_folder(folder)
+    progress("files")
+    files = asyncio.run(_export_files(services.files, tenant, folder))
+    progress("memory")
+    target = folder / "memory.jsonl"
+    memory = asyncio.run(services.memory.export_file(tenant, target, ExportFormat.JSONL))
+    progress("keys and audit")
+    keys = [
+        {name: value for name, value in asdict(key).items() if name != "hash"}
+        for key in services.keys.all()
+        if key.tenant == tenant
+    ]
+    _write(folder / "keys.json", json.dumps(keys, indent=1).encode() + b"\n")
+    records = 0
+    with open_private(folder / "audit.jsonl") as lines:
+        for line in services.trail.export(tenant):
+            lines.write(line + b"\n")
+            records += 1
+    found = {"files": files, "memory": memory.entries, "keys": len(keys), "audit": records}
+    _require_any(tenant, {**counts, "audit": records})
+    manifest: JsonObject = {
+        "product": "commonplace",
+        "version": __version__,
+        "tenant": tenant,
+        "created_at": iso(utc_now()),
+        "counts": found,
+    }
+    _write(folder / "manifest.json", json.dumps(manifest, indent=1).encode() + b"\n")
+    _write_sums(folder)
+    return manifest
+
+
+async def _export_files(service: FilesService, tenant: Tenant, folder: Path) -> int:
+    from commonplace.files.engine.naming import export_target
+
+    caller, written = _owner(tenant), 0
+    with open_private(folder / "files.jsonl") as listing:
+        for project in await service.projects(caller):
+            root, after = folder / "files" / _folder_name(project.project), ""
+            taken: set[Path] = set()
+            while page := await service.page(
+                caller, project.project, "", after, PAGE_FILES, PAGE_BYTES
+            ):
+                for file in page:
+                    target = export_target(root, file.entry, taken)
+                    make_private_folder(target.parent)
+                    _write(target, file.content)
+                    entry: JsonObject = {
+                        "project": project.project,
+                        "path": file.entry.path,
+                        "stored_as": str(target.relative_to(folder)),
+                        "bytes": len(file.content),
+                        "sha256": hashlib.sha256(file.content).hexdigest(),
+                    }
+                    listing.write(json.dumps(entry).encode() + b"\n")
+                written += len(page)
+                after = page[-1].entry.path
+    return written
+
+
+def _folder_name(project: str) -> str:
+    """Return a name that every file system accepts, and that is no way out of the folder."""
+    name = quote(project, safe=" ")
+    return name.replace(".", "%2E") if name.strip(".") == "" else name
+
+
+def _write_sums(folder: Path) -> None:
+    """Write the checksums of all files, as sha256sum prints them."""
+    lines = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+            lines.append(f"{digest}  {path.relative_to(folder)}\n")
+    _write(folder / SUMS, "".join(lines).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open_private(path) as target:
+        target.write(content)
+
+
+def _owner(tenant: Tenant) -> AuthContext:
+    return AuthContext(tenant, ALL_SCOPES, "local")
+
+
+def _require_any(tenant: Tenant, counts: Counts) -> Counts:
+    if not any(counts.values()):
+        raise CommonplaceError(
+            TENANT_NOT_FOUND,
+            f"Tenant {tenant[:64]!r} has no keys, files or memory.",
+            hint="commonplace tenants list shows the tenants with keys.",
+        )
+    return counts
