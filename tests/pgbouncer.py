@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from commonplace.storage.postgres.database import PostgresDatabase
-from servers import NOBODY, _await, _end, _end_with_parent
+from servers import NOBODY, _await, _end, _end_with_parent, free_port
 
 POOLER_VARIABLE = "COMMONPLACE_TEST_POOLER"
 SEARCHED = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
@@ -27,8 +27,8 @@ CONFIGURATION = """
 * = host={host} port={port} user=postgres
 
 [pgbouncer]
-pool_mode = transaction
-listen_addr =
+pool_mode = {mode}
+listen_addr = {address}
 listen_port = {own_port}
 unix_socket_dir = {folder}
 auth_type = any
@@ -37,13 +37,28 @@ max_client_conn = 200
 logfile = {folder}/log
 pidfile = {folder}/pid
 admin_users = postgres
+{more}
+"""
+TLS = """
+client_tls_sslmode = require
+client_tls_cert_file = {certificate}
+client_tls_key_file = {key}
 """
 
 
 class PgBouncer:
     """One pooler for every database of a server."""
 
-    def __init__(self, server: str, *, pool_size: int = 8) -> None:
+    def __init__(
+        self,
+        server: str,
+        *,
+        pool_size: int = 8,
+        mode: str = "transaction",
+        tls: tuple[Path, Path] | None = None,
+    ) -> None:
+        """`tls`: a certificate and its key; clients then connect over TCP and TLS."""
+        self.port = free_port() if tls else PORT
         self.folder = Path(tempfile.mkdtemp(prefix="cpgb"))
         parts = urlsplit(server)
         host = parse_qs(parts.query).get("host", [parts.hostname])[0]
@@ -51,9 +66,12 @@ class PgBouncer:
             CONFIGURATION.format(
                 host=host,
                 port=parts.port or 5432,
-                own_port=PORT,
+                own_port=self.port,
                 folder=self.folder,
                 pool_size=pool_size,
+                mode=mode,
+                address="127.0.0.1" if tls else "",
+                more=self._copy(tls) if tls else "",
             )
         )
         program = shutil.which(os.environ.get("PGBOUNCER") or "pgbouncer", path=SEARCHED)
@@ -70,7 +88,7 @@ class PgBouncer:
         )
         _await(
             self._process,
-            lambda: (self.folder / f".s.PGSQL.{PORT}").exists(),
+            lambda: (self.folder / f".s.PGSQL.{self.port}").exists(),
             lambda: (self.folder / "log").read_text(),
         )
 
@@ -79,6 +97,22 @@ class PgBouncer:
         name = urlsplit(direct).path[1:]
         host = quote(str(self.folder), safe="")
         return f"postgresql://postgres@/{name}?host={host}&port={PORT}"
+
+    def tls_url(self, direct: str, authority: Path) -> str:
+        """Return the address of a database through this pooler, over verified TLS."""
+        name = urlsplit(direct).path[1:]
+        verified = f"sslmode=verify-full&sslrootcert={quote(str(authority), safe='')}"
+        return f"postgresql://postgres@localhost:{self.port}/{name}?{verified}"
+
+    def _copy(self, tls: tuple[Path, Path]) -> str:
+        """Put certificate and key where the pooler's user can read them."""
+        copies = [self.folder / source.name for source in tls]
+        for source, copy in zip(tls, copies, strict=True):
+            shutil.copy(source, copy)
+            copy.chmod(0o600)
+            if os.geteuid() == 0:
+                os.chown(copy, NOBODY, NOBODY)
+        return TLS.format(certificate=copies[0], key=copies[1])
 
     def close(self) -> None:
         _end(self._process, signal.SIGINT)

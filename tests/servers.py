@@ -164,11 +164,12 @@ class Postgres:
 class Valkey:
     """One Valkey server on a free loopback port, in memory only."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cpvk"))
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -185,6 +186,7 @@ class Valkey:
             "no",
             "--dir",
             str(self.folder),
+            *self._options,
         ]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -267,6 +269,12 @@ def migrated_database() -> str:
         migrate(database, postgres_components())
         fit_length(database, Embedding().dimensions)
     return url
+
+
+def free_port() -> int:
+    """Return a port that is free on loopback now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def with_database(url: str, name: str) -> str:

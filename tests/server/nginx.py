@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from certificates import TestAuthority
+from servers import free_port
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "scale.md"
 SEARCHED = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
@@ -32,11 +33,6 @@ http {{
     {configuration}
 }}
 """
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 class Nginx:

@@ -13,7 +13,8 @@ from typing import Any
 
 from conformance.program import COMMONPLACE, environment
 from model_client import configure
-from nginx import free_port
+
+from servers import free_port
 
 START_SECONDS = 60.0
 STOP_SECONDS = 40.0

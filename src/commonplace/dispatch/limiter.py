@@ -69,8 +69,10 @@ class RateLimiter:
     def _buckets(self, key: str, tenant: str) -> list[RateBucket]:
         limits = self._settings
         wanted = (
-            RateBucket(f"key:{key}", limits.key_per_second, limits.key_burst),
-            RateBucket(f"tenant:{tenant}", limits.tenant_per_second, limits.tenant_burst),
+            RateBucket(f"key:{key}", limits.key_per_second, limits.key_burst, tenant),
+            RateBucket(
+                f"tenant:{tenant}", limits.tenant_per_second, limits.tenant_burst, str(tenant)
+            ),
         )
         return [bucket for bucket in wanted if bucket.per_second > 0]
 

@@ -46,7 +46,7 @@ class RateLimit:
     async def _take(self, tenant: str) -> float:
         """Take a token and return 0, or return the seconds to wait."""
         if self.shared is not None:
-            bucket = RateBucket(f"files:{tenant}", self.per_second, self.burst)
+            bucket = RateBucket(f"files:{tenant}", self.per_second, self.burst, tenant)
             try:
                 return await self.shared.take([bucket])
             except RatesUnavailableError:

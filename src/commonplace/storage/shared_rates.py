@@ -13,11 +13,15 @@ class RatesUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RateBucket:
-    """A named token bucket: `per_second` tokens are added, up to `burst`."""
+    """A named token bucket: `per_second` tokens are added, up to `burst`.
+
+    Buckets that are taken together must have the same group, which never changes for a name.
+    """
 
     name: str
     per_second: float
     burst: int
+    group: str = ""
 
 
 class SharedRates(Protocol):

@@ -32,6 +32,7 @@ class ValkeyHealth:
 
     version: str
     persistent: bool  # whether it writes its data to disk
+    clustered: bool = False
 
 
 class Valkey:
@@ -44,6 +45,7 @@ class Valkey:
         self._network = network
         self._breaker = breaker or CircuitBreaker(failures=3)
         self._client: Redis | None = None
+        self._clustered = False
 
     @property
     def paused(self) -> bool:
@@ -59,11 +61,11 @@ class Valkey:
         await self._network.run(self._ping())
 
     async def _ping(self) -> None:
-        from redis.exceptions import RedisError
+        from redis.exceptions import RedisClusterException, RedisError
 
         try:
-            await self._pool().ping()
-        except (RedisError, OSError, TimeoutError) as failed:
+            await (await self._connected()).ping()
+        except (RedisError, RedisClusterException, OSError, TimeoutError) as failed:
             raise ValkeyUnavailableError(f"it does not answer ({type(failed).__name__})") from None
         self._breaker.record_success()
 
@@ -73,14 +75,15 @@ class Valkey:
 
         async def look(client: Redis) -> ValkeyHealth:
             info: Mapping[str, Any] = await client.info()
+            if self._clustered and "redis_version" not in info:  # by node
+                info = next(iter(info.values()))
             version = str(info.get("valkey_version") or info.get("redis_version"))
             try:
                 saved: Mapping[Any, Any] = await client.config_get("save", "appendonly")
             except ResponseError:  # a managed server may not show its configuration
                 saved = {}
-            return ValkeyHealth(
-                version, bool(saved.get("save")) or saved.get("appendonly") == "yes"
-            )
+            persistent = bool(saved.get("save")) or saved.get("appendonly") == "yes"
+            return ValkeyHealth(version, persistent, self._clustered)
 
         return await self.run(look)
 
@@ -95,7 +98,8 @@ class Valkey:
             )
             yield {"name": "cache", "status": "fail", "finding": str(unavailable), "fix": fix}
             return
-        finding = f"Valkey {health.version} answers"
+        kind = "cluster" if health.clustered else "server"
+        finding = f"Valkey {health.version} ({kind}) answers"
         persistence = (
             "It writes its data to disk. Envelopes are sealed, but none needs to survive a "
             "restart: set save '' and appendonly no."
@@ -108,15 +112,15 @@ class Valkey:
         }
 
     async def _run(self, work: Callable[[Redis], Awaitable[T]]) -> T:
-        from redis.exceptions import RedisError
+        from redis.exceptions import RedisClusterException, RedisError
 
         if self._breaker.pause_seconds() > 0:
             raise ValkeyUnavailableError(
                 "the cache failed to answer several times and will not be asked for a moment"
             )
         try:
-            answer = await work(self._pool())
-        except (RedisError, OSError, TimeoutError) as failed:
+            answer = await work(await self._connected())
+        except (RedisError, RedisClusterException, OSError, TimeoutError) as failed:
             self._breaker.record_failure()
             raise ValkeyUnavailableError(
                 f"the cache does not answer ({type(failed).__name__})"
@@ -124,21 +128,49 @@ class Valkey:
         self._breaker.record_success()
         return answer
 
-    def _pool(self) -> Redis:
+    async def _connected(self) -> Redis:
+        """Return the client: of a server, or of all nodes if the server belongs to a cluster."""
         if self._client is None:
-            from redis.asyncio import Redis
-            from redis.asyncio.retry import Retry
-            from redis.backoff import NoBackoff
-            from redis.exceptions import ConnectionError as Lost
+            from redis.exceptions import ResponseError
 
-            # Try once more on a new connection: a pooled one may be older than a server restart.
-            self._client = Redis.from_url(
-                self._url,
-                decode_responses=True,
-                socket_timeout=ANSWER_SECONDS,
-                socket_connect_timeout=ANSWER_SECONDS,
-                retry=Retry(NoBackoff(), 1),
-                retry_on_error=[Lost],
-                max_connections=32,
-            )
+            client = self._open_server()
+            try:
+                info: Mapping[str, Any] = await client.info("cluster")
+            except ResponseError:  # a managed server may not report on itself
+                info = {}
+            self._clustered = bool(info.get("cluster_enabled"))
+            if self._clustered:
+                await client.aclose()
+                client = self._open_cluster()
+            self._client = client
         return self._client
+
+    def _open_server(self) -> Redis:
+        from redis.asyncio import Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+        from redis.exceptions import ConnectionError as Lost
+
+        # Try once more on a new connection: a pooled one may be older than a server restart.
+        return Redis.from_url(
+            self._url,
+            decode_responses=True,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+            retry=Retry(NoBackoff(), 1),
+            retry_on_error=[Lost],
+            max_connections=32,
+        )
+
+    def _open_cluster(self) -> Redis:
+        from redis.asyncio.cluster import RedisCluster
+
+        cluster: Any = RedisCluster.from_url(
+            self._url,
+            decode_responses=True,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+            max_connections=32,
+        )
+        client: Redis = cluster  # the commands used here have the same form
+        return client

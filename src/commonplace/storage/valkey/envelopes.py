@@ -41,7 +41,11 @@ class ValkeyEnvelopeStore:
 
     async def delete(self, references: Sequence[str]) -> None:
         async def work(client: Redis) -> None:
-            await client.delete(*references)
+            # one by one: in a cluster, the keys of a command must share a slot
+            async with client.pipeline(transaction=False) as pipe:
+                for reference in references:
+                    pipe.delete(reference)
+                await pipe.execute()
 
         if references:
             await self._try(work)

@@ -46,10 +46,7 @@ class ValkeyRates:
         self._valkey = valkey
 
     async def take(self, buckets: Sequence[RateBucket]) -> float:
-        names = [
-            f"{RATE_PREFIX}:{hashlib.sha256(bucket.name.encode()).hexdigest()[:32]}"
-            for bucket in buckets
-        ]
+        names = [_key_of(bucket) for bucket in buckets]
         rates: list[float] = [
             number for bucket in buckets for number in (bucket.per_second, bucket.burst)
         ]
@@ -65,3 +62,12 @@ class ValkeyRates:
             return await self._valkey.run(work)
         except ValkeyUnavailableError as unavailable:
             raise RatesUnavailableError(str(unavailable)) from None
+
+
+def _key_of(bucket: RateBucket) -> str:
+    """Return the key of a bucket; the part in braces puts a group into one slot of a cluster."""
+    return f"{RATE_PREFIX}:{{{_digest(bucket.group)}}}:{_digest(bucket.name)}"
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

