@@ -47,13 +47,17 @@ class App:
     def start(self, *, http: bool) -> None:
         """Prepare a server for its first call.
 
-        On PostgreSQL this raises where the schema is not the one of this version, and starts to
-        index. Elsewhere files are opened when a command asks for indexing: most servers never
-        need it.
+        On PostgreSQL this raises if the schema is not the one of this version, or if the data
+        folder holds what the database lacks, and starts to index. Elsewhere files are opened when a
+        command asks for indexing: most servers never need it.
         """
         services = self.services
         services.keys.start()
         if on_postgres(self.settings):
+            from commonplace.bootstrap.move_in import movers, require_moved_in
+
+            chosen = list(movers(self.settings, services.postgres))
+            require_moved_in(self.settings.data, chosen)
             _ = services.files
             if services.audit is not None:
                 services.audit_shipper.start()

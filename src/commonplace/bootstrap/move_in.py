@@ -7,7 +7,8 @@ that rules and keys in its own folder are not forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -69,10 +70,32 @@ class Mover(Protocol):
 
 def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     """Yield the movers of all parts, in the order in which they are moved."""
+    from commonplace.bootstrap.move_counts import FeedbackMover, UsageMover
+    from commonplace.bootstrap.move_instructions import InstructionMover
     from commonplace.bootstrap.move_keys import KeyMover
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
 
+    yield InstructionMover(settings, database)
+    yield UsageMover(database)
+    yield FeedbackMover(database)
     yield KeyMover(PostgresKeys(database))
+
+
+def require_same(part: str, stored: Mapping[str, str], sent: Mapping[str, str]) -> str:
+    """Compare hashes of items by name; return the hash over all of them.
+
+    Raises NOT_MOVED_IN if the database holds an item other than it was sent.
+    """
+    wrong = sorted(name for name, digest in sent.items() if stored.get(name) != digest)
+    if wrong:
+        raise CommonplaceError(
+            NOT_MOVED_IN,
+            f"{len(wrong)} {part} were not stored as they were sent: {', '.join(wrong[:SHOWN])}.",
+            hint="Run the command again.",
+            details={"part": part, "names": wrong[:100]},
+        )
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(sent.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def require_moved_in(data: Path, chosen: Sequence[Mover]) -> None:

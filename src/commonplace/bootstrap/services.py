@@ -85,6 +85,10 @@ class Services:
     @lazy
     def instructions(self) -> InstructionsService:
         with self._data_folder():
+            if on_postgres(self.settings):
+                from commonplace.bootstrap.team import open_team_instructions
+
+                return self._close_later(open_team_instructions(self))
             from commonplace.bootstrap.embedded import open_instructions
 
             return self._close_later(open_instructions(self))

@@ -1,16 +1,22 @@
-"""`commonplace migrate`: update the database schema, or check whether it is current."""
+"""`commonplace migrate`: update the database schema, and move a data folder into it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commonplace.cli.moving import open_move, print_lacking, print_moved, require_source
 from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
+from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import Settings
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.move_in import MovedPart
 
 VECTOR_LENGTH = "vector length"
 
@@ -42,35 +48,66 @@ def migrate(
         bool,
         typer.Option("--check", help="Change nothing; exit code 1 if a migration is needed."),
     ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="DATA_DIR",
+            help="Then bring the state of this data folder into PostgreSQL.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring the schema of the database up to this version of commonplace.
 
-    Servers on PostgreSQL do not start until this is done.
+    Servers on PostgreSQL do not start until this is done. With --from, what a data folder holds
+    and the database lacks is stored there, read back and compared. What the database holds
+    already is not changed, so the command can be repeated.
 
     Examples:
       commonplace migrate --check
       commonplace migrate
+      commonplace migrate --from ~/.local/share/commonplace
     """
     from commonplace.bootstrap.team import on_postgres
 
     settings = session().config().settings
+    if source is not None:
+        require_source(source, settings)
     steps = list(
         _on_postgres(settings, check) if on_postgres(settings) else _on_sqlite(settings, check)
     )
     behind = [step for step in steps if step.found != step.needed]
+    moved: list[MovedPart] = []
+    lacking: dict[str, list[str]] = {}
+    if source is not None and not (check and behind):
+        with open_move(settings) as move:
+            if check:
+                lacking = move.find_lacking(source)
+            else:
+                moved = move.run(source)
     if as_json:
-        print_json(
-            {"current": not behind or not check, "components": [asdict(step) for step in steps]}
-        )
+        answer: JsonObject = {
+            "current": not behind or not check,
+            "components": [asdict(step) for step in steps],
+        }
+        if source is not None:
+            answer |= {"lacking": lacking} if check else {"moved": [asdict(part) for part in moved]}
+        print_json(answer)
     else:
-        rows = [
-            (step.component, str(step.found), str(step.needed), _describe_step(step, check))
-            for step in steps
-        ]
-        out.print(table(("component", "found", "needed", ""), rows))
-    if check and behind:
+        _print_steps(steps, check)
+        print_moved(moved)
+        print_lacking(lacking)
+    if check and (behind or lacking):
         raise typer.Exit(1)
+
+
+def _print_steps(steps: Sequence[SchemaStep], check: bool) -> None:
+    rows = [
+        (step.component, str(step.found), str(step.needed), _describe_step(step, check))
+        for step in steps
+    ]
+    out.print(table(("component", "found", "needed", ""), rows))
 
 
 def _describe_step(step: SchemaStep, check: bool) -> str:

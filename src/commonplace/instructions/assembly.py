@@ -23,6 +23,8 @@ from commonplace.kernel.settings import InstructionsSettings
 
 if TYPE_CHECKING:
     from commonplace.instructions.store.feedback import FeedbackStore
+    from commonplace.instructions.store.postgres.catalogue import PostgresCatalogueStore
+    from commonplace.instructions.store.postgres.usage import UsageTable
     from commonplace.storage.postgres.database import PostgresDatabase
 
 
@@ -74,6 +76,37 @@ def build_service(
     return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
 
 
+def open_shared_store(
+    database: PostgresDatabase,
+    settings: InstructionsSettings,
+    now: Callable[[], str],
+    trace: Trace = _no_trace,
+    *,
+    usage: UsageTable | None = None,
+) -> PostgresCatalogueStore:
+    """Return the store of a team's catalogue; its schema must be there."""
+    from commonplace.instructions.store.postgres.catalogue import (
+        PostgresCatalogueStore,
+        SharedOptions,
+    )
+    from commonplace.instructions.store.postgres.configuration import SharedDocuments
+    from commonplace.instructions.store.postgres.usage import UsageTable
+
+    documents = SharedDocuments()
+    rules = ReadingRules(
+        canonical=not settings.canonical_disable, owners=documents.configuration().owners
+    )
+    return PostgresCatalogueStore(
+        database,
+        rules,
+        documents,
+        usage or UsageTable(database),
+        clock=now,
+        trace=trace,
+        options=SharedOptions(agent=settings.agent_id, watch=settings.watch),
+    )
+
+
 def build_shared_service(
     database: PostgresDatabase,
     settings: InstructionsSettings | None = None,
@@ -84,11 +117,6 @@ def build_shared_service(
     request_stats: Callable[[], RequestStats] = RequestStats,
 ) -> InstructionsService:
     """Build the catalogue of a team, in a database that `commonplace migrate` has prepared."""
-    from commonplace.instructions.store.postgres.catalogue import (
-        PostgresCatalogueStore,
-        SharedOptions,
-    )
-    from commonplace.instructions.store.postgres.configuration import SharedDocuments
     from commonplace.instructions.store.postgres.usage import UsageTable
 
     chosen = settings or InstructionsSettings()
@@ -97,16 +125,20 @@ def build_shared_service(
     def now() -> str:
         return iso(clock())
 
-    documents, table = SharedDocuments(), UsageTable(database)
-    configuration = documents.configuration()
-    rules = ReadingRules(canonical=not chosen.canonical_disable, owners=configuration.owners)
-    options = SharedOptions(agent=chosen.agent_id, watch=chosen.watch)
-    store = PostgresCatalogueStore(
-        database, rules, documents, table, clock=now, trace=trace, options=options
-    )
+    table = UsageTable(database)
+    store = open_shared_store(database, chosen, now, trace, usage=table)
     usage = _usage(table, chosen, now)
     store.usage_changed = usage.refresh_soon
-    parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
+    parts = CatalogueParts(
+        store,
+        store.documents.configuration(),
+        store.rules,
+        usage,
+        chosen,
+        now,
+        trace,
+        request_stats,
+    )
 
     def open_feedback() -> FeedbackStore:
         from commonplace.instructions.store.feedback import FeedbackStore

@@ -52,8 +52,9 @@ CREATE TABLE instruction_usage_moved (
 
 CREATE TABLE instruction_feedback (
   id TEXT COLLATE "C" PRIMARY KEY,
-  number BIGINT NOT NULL,
+  number BIGINT GENERATED ALWAYS AS IDENTITY,
+  at TEXT COLLATE "C" NOT NULL,
   entry BYTEA NOT NULL
 );
 
-CREATE INDEX instruction_feedback_order ON instruction_feedback (number);
+CREATE INDEX instruction_feedback_order ON instruction_feedback (at, number);

@@ -7,10 +7,11 @@ answers, and fetches what it lacks; a notification makes servers fetch it before
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.normalise import ReadingRules
@@ -26,12 +27,18 @@ from commonplace.instructions.model import (
     StorageStatus,
     StoredEntry,
 )
-from commonplace.instructions.store.directory import parse_entry, skip_reason
 from commonplace.instructions.store.parsing import parse_entries
 from commonplace.instructions.store.postgres import QUERIES
-from commonplace.instructions.store.postgres.changes import ChangeTable, RecordedRow
+from commonplace.instructions.store.postgres.changes import (
+    ChangeTable,
+    EntryRow,
+    HistoryRow,
+    encode_document,
+)
 from commonplace.instructions.store.postgres.configuration import SharedDocuments
+from commonplace.instructions.store.postgres.files import InstructionFile
 from commonplace.instructions.store.postgres.lease import WriterLease
+from commonplace.instructions.store.postgres.rows import newest_change, parse_row, with_removed
 from commonplace.instructions.store.postgres.shared_check import SharedCheck
 from commonplace.instructions.store.postgres.usage import UsageTable
 from commonplace.instructions.store.protocol import Trace
@@ -79,11 +86,12 @@ class PostgresCatalogueStore:
         self.confirmed_at = ""
         self.usage_changed: Callable[[], None] = lambda: None
         self._database = database
-        self._rules = rules
+        self.rules = rules
         self._usage = usage
         self._clock = clock
         self._trace = trace
-        self._changes = ChangeTable(database, CHANNEL, options.agent)
+        self.changes = ChangeTable(database, CHANNEL)
+        self._agent = options.agent
         self._lease = WriterLease(database, options.lock_seconds)
         self._check = SharedCheck(lambda: database.read_later(self._take_over))
         self._channel = (
@@ -128,7 +136,7 @@ class PostgresCatalogueStore:
         confirmed = self._clock()
 
         def read(connection: PostgresConnection) -> tuple[int, list[Row], list[Row]]:
-            sequence = _newest(connection)[0]
+            sequence = newest_change(connection)[0]
             documents = connection.execute(QUERIES["documents"]).fetchall()
             self._usage.follow(connection)
             return sequence, documents, connection.execute(QUERIES["entries"]).fetchall()
@@ -145,9 +153,9 @@ class PostgresCatalogueStore:
 
     def _read_rows(self, rows: Sequence[Row]) -> list[Instruction]:
         instructions: list[Instruction] = []
-        rules = self._rules.frozen()
+        rules = self.rules.frozen()
         for row in rows:
-            id_, entry = row[0], _parse_row(row, rules)
+            id_, entry = row[0], parse_row(row, rules)
             if entry.stamp is not None:
                 self._stamps[id_] = entry.stamp
             if entry.instruction is not None:
@@ -184,7 +192,7 @@ class PostgresCatalogueStore:
         if not self.loaded:
             return  # loading reads everything
         confirmed = self._clock()
-        sequence, usage = _newest(connection)
+        sequence, usage = newest_change(connection)
         if sequence != self._sequence:
             self._fetch(connection, sequence)
         if usage != self._usage.change:
@@ -206,11 +214,11 @@ class PostgresCatalogueStore:
             everything = everything or owners_changed
         if everything:
             rows = connection.execute(QUERIES["entries"]).fetchall()
-            rows = _with_removed(rows, list(self._stamps))
+            rows = with_removed(rows, list(self._stamps))
         else:
             rows = connection.execute(QUERIES["changed_entries"], known).fetchall()
-        rules = self._rules.frozen()
-        entries = [(row[0], _parse_row(row, rules)) for row in rows]
+        rules = self.rules.frozen()
+        entries = [(row[0], parse_row(row, rules)) for row in rows]
         with self._locked():
             if not everything and sequence <= self._sequence:
                 return CatalogueDifferences()  # another thread was faster
@@ -269,10 +277,10 @@ class PostgresCatalogueStore:
             found = {row[0]: row[1:] for row in connection.execute(QUERIES["entry_stamps"])}
             ids = [id_ for id_ in {*found, *known} if found.get(id_) != known.get(id_)]
             rows = connection.execute(QUERIES["entries_by_id"], {"ids": ids}).fetchall()
-            return _with_removed(rows, ids)
+            return with_removed(rows, ids)
 
-        rules = self._rules.frozen()
-        entries = [(row[0], _parse_row(row, rules)) for row in self._database.read_now(compare)]
+        rules = self.rules.frozen()
+        entries = [(row[0], parse_row(row, rules)) for row in self._database.read_now(compare)]
         with self.lock:  # a change since then is newer than the rows
             return self._apply_all(
                 [(id_, entry) for id_, entry in entries if self._stamps.get(id_) == known.get(id_)]
@@ -285,15 +293,15 @@ class PostgresCatalogueStore:
             known = list(self._stamps)
 
             def read(connection: PostgresConnection) -> tuple[int, list[Row], list[Row]]:
-                sequence = _newest(connection)[0]
+                sequence = newest_change(connection)[0]
                 documents = connection.execute(QUERIES["documents"]).fetchall()
                 rows = connection.execute(QUERIES["entries"]).fetchall()
-                return sequence, documents, _with_removed(rows, known)
+                return sequence, documents, with_removed(rows, known)
 
             sequence, documents, rows = self._database.read_now(read, snapshot=True)
             self.documents.take((row[0], row[1]) for row in documents)
-            rules = self._rules.frozen()
-            entries = [(row[0], _parse_row(row, rules)) for row in rows]
+            rules = self.rules.frozen()
+            entries = [(row[0], parse_row(row, rules)) for row in rows]
             with self.lock:
                 if sequence >= self._sequence:
                     self._sequence = sequence
@@ -325,31 +333,96 @@ class PostgresCatalogueStore:
         """
         if not changes:
             return
-        rows = [
-            RecordedRow(change, self.catalogue.get(change.id), self._sequence + number)
+        at, modified_ns = self._clock(), time.time_ns()
+        recorded = [
+            self._record(
+                self._sequence + number,
+                change.id,
+                (at, change.action, author),
+                encode_document(self.catalogue.get(change.id)),
+                encode_document(change.after),
+            )
             for number, change in enumerate(changes, start=1)
         ]
-        modified_ns = self._changes.store_entries(rows, author, self._clock())
-        rules = self._rules.frozen()
+        rows = [
+            EntryRow(
+                change.id,
+                None if change.after is None else change.content,
+                modified_ns,
+                row.sequence,
+            )
+            for change, row in zip(changes, recorded, strict=True)
+        ]
+        self.changes.store_entries(rows, recorded)
+        self._apply_stored_changes(changes, rows)
+
+    def _record(
+        self,
+        sequence: int,
+        id_: str,
+        origin: tuple[str, str, Author],
+        before: bytes | None,
+        after: bytes | None,
+    ) -> HistoryRow:
+        at, action, author = origin
+        return HistoryRow(
+            sequence, id_, at, action, author.label, author.tenant, self._agent, before, after
+        )
+
+    def _apply_stored_changes(
+        self, changes: Sequence[InstructionChange], rows: Sequence[EntryRow]
+    ) -> None:
+        rules = self.rules.frozen()
         with self.lock:
-            for row in rows:
+            for change, row in zip(changes, rows, strict=True):
                 entry = StoredEntry(None)
                 if row.content is not None:
                     self._written[row.id] = row.content
-                    entry = StoredEntry(
-                        (modified_ns, len(row.content), row.sequence), row.change.after
-                    )
-                    if row.change.as_written:
-                        stored = (row.id, row.content, modified_ns, row.sequence)
-                        entry = _parse_row(stored, rules)
+                    stamp = (row.modified_ns, len(row.content), row.sequence)
+                    entry = StoredEntry(stamp, change.after)
+                    if change.as_written:
+                        stored = (row.id, row.content, row.modified_ns, row.sequence)
+                        entry = parse_row(stored, rules)
                 self._apply(row.id, entry)
             self._sequence = max(self._sequence, rows[-1].sequence)
 
+    def commit_files(self, files: Sequence[InstructionFile], author: Author) -> None:
+        """Store files of an instruction folder byte by byte. Inside `exclusive` only.
+
+        Each must hold a valid instruction.
+        """
+        at, rules = self._clock(), self.rules.frozen()
+        number = self._sequence
+        recorded: list[HistoryRow] = []
+        rows: list[EntryRow] = []
+        changes: list[InstructionChange] = []
+        for file in files:
+            after = file.parse(rules)
+            document = encode_document(after)
+            before = encode_document(self.catalogue.get(file.id))
+            for change in file.earlier_changes(after):
+                number += 1
+                recorded.append(replace(change, sequence=number))
+                before = document  # with its history, the arrival itself changed nothing
+            number += 1
+            recorded.append(
+                self._record(number, file.id, (at, file.action, author), before, document)
+            )
+            rows.append(EntryRow(file.id, file.content, file.modified_ns, number))
+            changes.append(
+                InstructionChange(file.id, after, file.content, file.action, as_written=True)
+            )
+        if rows:
+            self.changes.store_entries(rows, recorded)
+            self._apply_stored_changes(changes, rows)
+
     def commit_document(self, name: str, content: bytes | None, author: Author) -> None:
         """Store a configuration document, or delete it with None. Inside `exclusive` only."""
+        action = "remove" if content is None else "put"
         before = self.documents.get(name)
-        sequence = self._sequence + 1
-        self._changes.store_document(name, before, content, sequence, author, self._clock())
+        origin = (self._clock(), action, author)
+        recorded = self._record(self._sequence + 1, name, origin, before, content)
+        self.changes.store_document(recorded, time.time_ns())
         self._database.read_now(self._take_over)
 
     def has_entry(self, id_: str) -> bool:
@@ -359,7 +432,7 @@ class PostgresCatalogueStore:
     def read(self, id_: str) -> StoredEntry:
         """Read one row, without changing the catalogue."""
         row = self._read_row(id_)
-        return StoredEntry(None) if row is None else _parse_row(row, self._rules)
+        return StoredEntry(None) if row is None else parse_row(row, self.rules)
 
     def read_bytes(self, id_: str) -> bytes | None:
         """Return the stored bytes of an entry."""
@@ -391,7 +464,7 @@ class PostgresCatalogueStore:
 
     def history(self, id_: str) -> list[RecordedChange]:
         """Return the recorded changes of an instruction, oldest first."""
-        return self._changes.history(id_) if is_valid_id(id_) else []
+        return self.changes.history(id_) if is_valid_id(id_) else []
 
     def status(self) -> StorageStatus:
         """Return the state of the tables."""
@@ -414,28 +487,3 @@ class PostgresCatalogueStore:
             ignored_folders=(),
             write_problem=problem,
         )
-
-
-def _newest(connection: PostgresConnection) -> tuple[int, int]:
-    """Return the number of the newest change, and of the newest change of usage."""
-    row = connection.execute(QUERIES["newest"]).fetchone()
-    assert row is not None
-    return int(row[0]), int(row[1])
-
-
-def _with_removed(rows: list[Row], known: Sequence[str]) -> list[Row]:
-    """Return the rows, and an empty one for each known id that has none."""
-    present = {row[0] for row in rows}
-    return [*rows, *((id_, None, 0, 0) for id_ in known if id_ not in present)]
-
-
-def _parse_row(row: Row, rules: ReadingRules) -> StoredEntry:
-    id_, content, modified_ns, sequence = row
-    if content is None:
-        return StoredEntry(None)
-    stamp = (modified_ns, len(content), sequence)
-    name = f"{id_}.json"
-    reason = skip_reason(name)
-    if reason:
-        return StoredEntry(stamp, rejection=Rejection(name, reason))
-    return parse_entry(name, bytes(content), stamp, rules)

@@ -12,7 +12,7 @@ import orjson
 from psycopg import errors
 
 from commonplace.instructions.fields import stored_form
-from commonplace.instructions.model import Author, Instruction, InstructionChange, RecordedChange
+from commonplace.instructions.model import Instruction, RecordedChange
 from commonplace.instructions.store.history import KEEP_BYTES
 from commonplace.instructions.store.postgres import QUERIES
 from commonplace.instructions.store.postgres.lease import busy
@@ -30,108 +30,80 @@ _NOTIFY = "SELECT pg_notify(%(channel)s, '')"
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedRow:
-    """A change with its number, and the instruction that it replaces."""
+class HistoryRow:
+    """A row of the change table."""
 
-    change: InstructionChange
-    replaced: Instruction | None
     sequence: int
+    id: str
+    at: str
+    action: str
+    author: str
+    tenant: str | None
+    agent: str | None
+    before: bytes | None
+    after: bytes | None
 
-    @property
-    def id(self) -> str:
-        """Return the id of the entry."""
-        return self.change.id
 
-    @property
-    def content(self) -> bytes | None:
-        """Return the bytes to store; None for a removal."""
-        return None if self.change.after is None else self.change.content
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """A row of an entry as it will be stored; `content` is None for a removal."""
+
+    id: str
+    content: bytes | None
+    modified_ns: int
+    sequence: int
 
 
 class ChangeTable:
     """Stores changes under consecutive numbers, each exactly once."""
 
-    def __init__(self, database: PostgresDatabase, channel: str, agent: str | None) -> None:
+    def __init__(self, database: PostgresDatabase, channel: str) -> None:
         self._database = database
         self._channel = channel
-        self._agent = agent
 
-    def store_entries(self, rows: Sequence[RecordedRow], author: Author, at: str) -> int:
-        """Store changes of entries with their history; return their time in ns.
+    def store_entries(self, entries: Sequence[EntryRow], recorded: Sequence[HistoryRow]) -> None:
+        """Store entries with the history rows of their changes.
 
         Raises CATALOGUE_BUSY if another server used one of the numbers, STORAGE_UNAVAILABLE if the
         database did not confirm.
         """
-        modified_ns = time.time_ns()
-        token = secrets.token_hex(16)
-        written = [(row.id, row.content, row.sequence) for row in rows if row.content is not None]
-        removed = [row.id for row in rows if row.content is None]
-        recorded = {
-            **self._author(author, at, token, "entry"),
-            "sequences": [row.sequence for row in rows],
-            "ids": [row.id for row in rows],
-            "actions": [row.change.action for row in rows],
-            "befores": [_document(row.replaced) for row in rows],
-            "afters": [_document(row.change.after) for row in rows],
-        }
+        written = {row.id: row.content for row in entries if row.content is not None}
+        kept = [row for row in entries if row.content is not None]
+        removed = [row.id for row in entries if row.content is None]
 
         def work(connection: PostgresConnection) -> None:
-            connection.execute(QUERIES["record_changes"], recorded)
             if removed:
                 connection.execute(QUERIES["delete_entries"], {"ids": removed})
             if written:
                 stored = connection.execute(
                     QUERIES["put_entries"],
                     {
-                        "ids": [id_ for id_, _, _ in written],
-                        "contents": [content for _, content, _ in written],
-                        "times": [modified_ns] * len(written),
-                        "sequences": [sequence for _, _, sequence in written],
+                        "ids": [row.id for row in kept],
+                        "contents": [row.content for row in kept],
+                        "times": [row.modified_ns for row in kept],
+                        "sequences": [row.sequence for row in kept],
                     },
                 )
-                _compare(dict(stored.fetchall()), {id_: content for id_, content, _ in written})
-            self._finish(connection, rows[0].sequence, rows[-1].sequence)
+                _compare(dict(stored.fetchall()), written)
 
-        self._store(work, rows[0].sequence, token)
-        return modified_ns
+        self._store(work, "entry", recorded)
 
-    def store_document(
-        self,
-        name: str,
-        before: bytes | None,
-        after: bytes | None,
-        sequence: int,
-        author: Author,
-        at: str,
-    ) -> None:
-        """Store a configuration document, or delete it if `after` is None."""
-        token = secrets.token_hex(16)
-        recorded = {
-            **self._author(author, at, token, "document"),
-            "sequences": [sequence],
-            "ids": [name],
-            "actions": ["remove" if after is None else "put"],
-            "befores": [before],
-            "afters": [after],
-        }
+    def store_document(self, recorded: HistoryRow, modified_ns: int) -> None:
+        """Store the configuration document of a change, or delete it."""
 
         def work(connection: PostgresConnection) -> None:
-            connection.execute(QUERIES["record_changes"], recorded)
-            if after is None:
-                connection.execute(QUERIES["delete_document"], {"name": name})
-            else:
-                connection.execute(
-                    QUERIES["put_document"],
-                    {
-                        "name": name,
-                        "content": after,
-                        "time": time.time_ns(),
-                        "sequence": sequence,
-                    },
-                )
-            self._finish(connection, sequence, sequence)
+            if recorded.after is None:
+                connection.execute(QUERIES["delete_document"], {"name": recorded.id})
+                return
+            row = {
+                "name": recorded.id,
+                "content": recorded.after,
+                "time": modified_ns,
+                "sequence": recorded.sequence,
+            }
+            connection.execute(QUERIES["put_document"], row)
 
-        self._store(work, sequence, token)
+        self._store(work, "document", [recorded])
 
     def history(self, id_: str) -> list[RecordedChange]:
         """Return the recorded changes of an instruction, oldest first."""
@@ -153,15 +125,14 @@ class ChangeTable:
             for number, (at, action, author, tenant, agent, before, after) in enumerate(rows, 1)
         ]
 
-    def _author(self, author: Author, at: str, token: str, kind: str) -> dict[str, Json]:
-        return {
-            "kind": kind,
-            "at": at,
-            "author": author.label,
-            "tenant": author.tenant,
-            "agent": self._agent,
-            "token": token,
-        }
+    def known(self, ids: Sequence[str], kind: str = "entry") -> set[str]:
+        """Return those of these ids that the catalogue has, or had before they were removed."""
+        rows = self._database.read_now(
+            lambda connection: connection.execute(
+                QUERIES["known_ids"], {"ids": list(ids), "kind": kind}
+            ).fetchall()
+        )
+        return {id_ for (id_,) in rows}
 
     def _finish(self, connection: PostgresConnection, first: int, last: int) -> None:
         """Shorten long histories from time to time, and notify the other servers."""
@@ -170,12 +141,25 @@ class ChangeTable:
             connection.execute(QUERIES["trim"], {"since": since, "keep": KEEP_BYTES})
         connection.execute(_NOTIFY, {"channel": self._channel})
 
-    def _store(self, work: Callable[[PostgresConnection], None], sequence: int, token: str) -> None:
+    def _store(
+        self,
+        change: Callable[[PostgresConnection], None],
+        kind: str,
+        recorded: Sequence[HistoryRow],
+    ) -> None:
         """Run a transaction until the database confirmed it.
 
         Its numbers can be used once. So a transaction whose answer was lost is repeated, and if
         its first number is taken, the token tells by whom.
         """
+        sequence, token = recorded[0].sequence, secrets.token_hex(16)
+        rows = {"kind": kind, "token": token, **_columns(recorded)}
+
+        def work(connection: PostgresConnection) -> None:
+            connection.execute(QUERIES["record_changes"], rows)
+            change(connection)
+            self._finish(connection, sequence, recorded[-1].sequence)
+
         give_up_at = time.monotonic() + DOUBT_SECONDS
         while True:
             try:
@@ -203,9 +187,23 @@ class ChangeTable:
         return None if row is None else str(row[0])
 
 
-def _document(entry: Instruction | None) -> bytes | None:
+def encode_document(entry: Instruction | None) -> bytes | None:
     """Return the form of an entry that the history keeps."""
     return None if entry is None else orjson.dumps(stored_form(entry.document))
+
+
+def _columns(rows: Sequence[HistoryRow]) -> dict[str, Json]:
+    return {
+        "sequences": [row.sequence for row in rows],
+        "ids": [row.id for row in rows],
+        "times": [row.at for row in rows],
+        "actions": [row.action for row in rows],
+        "authors": [row.author for row in rows],
+        "tenants": [row.tenant for row in rows],
+        "agents": [row.agent for row in rows],
+        "befores": [row.before for row in rows],
+        "afters": [row.after for row in rows],
+    }
 
 
 def _compare(stored: Mapping[str, bytes], sent: Mapping[str, bytes]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import orjson
 
@@ -35,10 +35,18 @@ class FeedbackTable:
 
         def work(connection: PostgresConnection) -> None:
             connection.execute(QUERIES["feedback_lock"])
-            connection.execute(
-                QUERIES["add_feedback"], {"id": entry["id"], "entry": orjson.dumps(entry)}
-            )
+            _add(connection, entry)
             connection.execute(QUERIES["trim_feedback"], {"keep": keep})
+
+        self._database.write_now(work)
+
+    def restore(self, entries: Sequence[JsonObject]) -> None:
+        """Store entries of another storage. The next `append` deletes those that are too many."""
+
+        def work(connection: PostgresConnection) -> None:
+            connection.execute(QUERIES["feedback_lock"])
+            for entry in entries:
+                _add(connection, entry)
 
         self._database.write_now(work)
 
@@ -74,3 +82,12 @@ class FeedbackTable:
             max_entries=KEEP,
             size_bytes=int(size),
         )
+
+
+def _add(connection: PostgresConnection, entry: JsonObject) -> None:
+    row = {
+        "id": entry["id"],
+        "at": str(entry.get("timestamp") or ""),
+        "entry": orjson.dumps(entry),
+    }
+    connection.execute(QUERIES["add_feedback"], row)

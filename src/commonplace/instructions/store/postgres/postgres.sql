@@ -29,10 +29,11 @@ SELECT count(*) FROM instruction_changes WHERE sequence > :known AND kind = 'doc
 
 -- name: record_changes
 INSERT INTO instruction_changes (sequence, kind, id, at, action, author, tenant, agent, before, after, size, token)
-SELECT c.sequence, :kind, c.id, :at, c.action, :author, :tenant, :agent, c.before, c.after,
+SELECT c.sequence, :kind, c.id, c.at, c.action, c.author, c.tenant, c.agent, c.before, c.after,
        coalesce(length(c.before), 0) + coalesce(length(c.after), 0), :token
-FROM unnest(:sequences::bigint[], :ids::text[], :actions::text[], :befores::bytea[], :afters::bytea[])
-  AS c (sequence, id, action, before, after)
+FROM unnest(:sequences::bigint[], :ids::text[], :times::text[], :actions::text[], :authors::text[], :tenants::text[], :agents::text[],
+            :befores::bytea[], :afters::bytea[])
+  AS c (sequence, id, at, action, author, tenant, agent, before, after)
 
 -- name: put_entries
 INSERT INTO instruction_entries (id, content, modified_ns, sequence)
@@ -101,7 +102,7 @@ INSERT INTO instruction_usage_moved (id, first_seen, uses) VALUES (:id, :first_s
 ON CONFLICT (id, first_seen) DO UPDATE SET uses = excluded.uses
 
 -- name: feedback
-SELECT entry FROM instruction_feedback ORDER BY number
+SELECT entry FROM instruction_feedback ORDER BY at, number
 
 -- name: feedback_lock
 SELECT pg_advisory_xact_lock(hashtextextended('commonplace feedback', 0))
@@ -110,15 +111,14 @@ SELECT pg_advisory_xact_lock(hashtextextended('commonplace feedback', 0))
 SELECT entry FROM instruction_feedback WHERE id = :id
 
 -- name: add_feedback
-INSERT INTO instruction_feedback (id, number, entry)
-VALUES (:id, (SELECT coalesce(max(number), 0) + 1 FROM instruction_feedback), :entry)
-ON CONFLICT (id) DO NOTHING
+INSERT INTO instruction_feedback (id, at, entry) VALUES (:id, :at, :entry) ON CONFLICT (id) DO NOTHING
 
 -- name: put_feedback
 UPDATE instruction_feedback SET entry = :entry WHERE id = :id
 
 -- name: trim_feedback
-DELETE FROM instruction_feedback WHERE number <= (SELECT max(number) FROM instruction_feedback) - :keep
+DELETE FROM instruction_feedback
+WHERE id IN (SELECT id FROM instruction_feedback ORDER BY at DESC, number DESC OFFSET :keep)
 
 -- name: feedback_size
 SELECT count(*), coalesce(sum(length(entry)), 0) FROM instruction_feedback
