@@ -52,7 +52,7 @@ def show(
     out.print(
         table(
             ("key", "value", "source"),
-            [(row["key"], _shown(row["value"]), row["source"]) for row in rows],
+            [(row["key"], _format_value(row["value"]), row["source"]) for row in rows],
         )
     )
     for name, why in ignored.items():
@@ -131,7 +131,7 @@ def _hidden(value: Any, secret: bool) -> Any:
     )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.cli.terminal import complain
+from commonplace.cli.terminal import write_error
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
@@ -69,9 +69,9 @@ def report(error: CommonplaceError) -> int:
     from commonplace.cli.wording import as_typed
     from commonplace.dispatch.error_table import numbers_of
 
-    complain(f"error: {as_typed(error.message)}")
+    write_error(f"error: {as_typed(error.message)}")
     if error.hint:
-        complain(f"hint: {as_typed(error.hint)}")
+        write_error(f"hint: {as_typed(error.hint)}")
     return numbers_of(error).exit_code
 
 

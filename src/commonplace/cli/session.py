@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace.cli.terminal import complain
+from commonplace.cli.terminal import write_error
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
@@ -74,7 +74,7 @@ class CommandSession:
         if outcome.error is not None:
             raise outcome.error
         for warning in outcome.warnings:
-            complain(f"warning: {warning}")
+            write_error(f"warning: {warning}")
         assert outcome.output is not None
         return to_json(outcome.output)
 

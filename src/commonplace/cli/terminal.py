@@ -27,7 +27,7 @@ def write_json(text: str) -> None:
     _write(sys.stdout, text, reveal_json)
 
 
-def complain(text: str) -> None:
+def write_error(text: str) -> None:
     """Write a line to stderr."""
     sys.stderr.write((reveal(text) if is_terminal(sys.stderr) else text) + "\n")
 

@@ -59,7 +59,7 @@ def file_path(value: str, *, field: str = "path") -> FilePath:
         and not _has_dot_segments(value)
     ):
         return FilePath(value)
-    meant = _probable_path(value)
+    meant = _correct_separators(value)
     raise CommonplaceError(
         INVALID_PATH,
         f"{field}: {_broken_rule(value)}.",
@@ -95,7 +95,7 @@ def _broken_rule(value: str) -> str:
     return "the segments . and .. are not allowed"
 
 
-def _probable_path(value: str) -> str | None:
+def _correct_separators(value: str) -> str | None:
     """Return the legal path that was probably meant: only separators are corrected."""
     if len(value) > MAX_PATH_CHARACTERS or not _LEGAL.fullmatch(value):
         return None

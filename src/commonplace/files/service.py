@@ -382,7 +382,7 @@ class FilesService:
     # Status
 
     async def projects(self, caller: AuthContext) -> list[ProjectUsage]:
-        await self._greet(caller)
+        await self._admit_caller(caller)
         return await self._files.projects(caller.apikey_hash)
 
     async def usage(self, caller: AuthContext, project: str) -> ProjectUsage:
@@ -390,7 +390,7 @@ class FilesService:
         return await self._files.usage(tenant, name)
 
     async def index_state(self, caller: AuthContext, project: str | None) -> IndexState:
-        await self._greet(caller)
+        await self._admit_caller(caller)
         return await self._chunks.state(
             caller.apikey_hash, project_name(project) if project is not None else None
         )
@@ -440,10 +440,10 @@ class FilesService:
     async def _admit(
         self, caller: AuthContext, project: str, path: str
     ) -> tuple[str, Project, FilePath]:
-        await self._greet(caller)
+        await self._admit_caller(caller)
         return caller.apikey_hash, project_name(project), file_path(path)
 
-    async def _greet(self, caller: AuthContext) -> None:
+    async def _admit_caller(self, caller: AuthContext) -> None:
         """Keep the caller's rate, and offer its model key to the files that wait for one."""
         await self._rate.admit(caller.tenant)
         await self._offer(caller)

@@ -145,7 +145,7 @@ def fuse(
     found = {
         key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()
     }
-    stretched = _stretch_lists(found, cosines or {}) if fixed is not None else {}
+    stretched = _scale_lists(found, cosines or {}) if fixed is not None else {}
     agreed = (
         _apply_consensus(found, cosines, vectors, parameters, legibility)
         if cosines and vectors and fixed is None
@@ -171,12 +171,12 @@ def fuse(
         if explained:
             explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
             _explain_meaning(explain, cosine, agreed.get(key), legibility)
-        hits.append(_hit(key, score, side, cosine, match, explain))
+        hits.append(_make_hit(key, score, side, cosine, match, explain))
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
 
 
-def _hit(
+def _make_hit(
     key: str,
     score: float,
     side: _Lexical | None,
@@ -283,7 +283,7 @@ def _explain(
     return explain
 
 
-def _stretch_lists(
+def _scale_lists(
     found: Mapping[str, _Lexical], cosines: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
     """Return (semantic, lexical) of every key, each list stretched to 0..1; absent = 0."""

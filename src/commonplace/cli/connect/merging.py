@@ -74,12 +74,12 @@ def merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
     kept = ours.sub("", text).rstrip("\n")
     merged = f"{kept}\n\n{to_toml(entry)}".lstrip("\n")
     after = tomllib.loads(merged)
-    if _others(after) != _others(before):
+    if _other_entries(after) != _other_entries(before):
         raise _unsafe(path, "merging would change other settings")
     return _replace(path, merged)
 
 
-def _others(document: JsonObject) -> JsonObject:
+def _other_entries(document: JsonObject) -> JsonObject:
     servers = {
         name: value for name, value in document.get("mcp_servers", {}).items() if name != NAME
     }

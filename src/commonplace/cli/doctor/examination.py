@@ -61,12 +61,12 @@ def examine() -> Iterator[DoctorCheck]:
                 "environment", "note", f"{name} is set and has no effect: {why}.", "Unset it."
             )
     for name, check in CHECKS.items():
-        yield from _safely(name, partial(check, settings))
-    yield from _safely("toolsets", _toolsets)
-    yield from _safely("hidden characters", _hidden)
+        yield from _run_check(name, partial(check, settings))
+    yield from _run_check("toolsets", _toolsets)
+    yield from _run_check("hidden characters", _hidden)
 
 
-def _safely(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[DoctorCheck]:
+def _run_check(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[DoctorCheck]:
     try:
         yield from step()
     except CommonplaceError as error:

@@ -113,12 +113,12 @@ def show(
         "sourceHash",
     )
     out.print(plain_text(item["title"], style="bold"))
-    out.print(table(("", ""), [[name, _shown(item.get(name))] for name in facts]))
+    out.print(table(("", ""), [[name, _format_value(item.get(name))] for name in facts]))
     out.print()
     out.print(plain_text(item["body"]))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 

@@ -44,7 +44,7 @@ class ConnectionLimits:
     def of(cls, settings: Settings) -> ConnectionLimits:
         limits = settings.limits
         return cls(
-            _affordable(limits.connections),
+            _bound_by_open_files(limits.connections),
             limits.connections_per_address,
             limits.header_seconds,
             limits.body_seconds,
@@ -70,7 +70,7 @@ def is_within(address: str, networks: Sequence[Network]) -> bool:
     return any(found in network for network in networks)
 
 
-def _affordable(wanted: int) -> int:
+def _bound_by_open_files(wanted: int) -> int:
     """Return the wanted number of connections, bounded by the limit of open files."""
     try:
         import resource

@@ -100,7 +100,7 @@ def _match_content(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
         first = content.rfind(b"\n", 0, start) + 1
         last = content.find(b"\n", start)
         last = len(content) if last < 0 else last
-        yield LineMatch(line, start, end, _shown(content, first, last, start))
+        yield LineMatch(line, start, end, _cut_line(content, first, last, start))
         at = last + 1
 
 
@@ -115,12 +115,12 @@ def _line_by_line(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:
         if found is not None:
             start, end = found.span()
             yield LineMatch(
-                line, first + start, first + end, _shown(content, first, last, first + start)
+                line, first + start, first + end, _cut_line(content, first, last, first + start)
             )
         first, line = after + 1, line + 1
 
 
-def _shown(content: bytes, first: int, last: int, start: int) -> str:
+def _cut_line(content: bytes, first: int, last: int, start: int) -> str:
     if last - first <= MAX_LINE_CHARACTERS:
         return content[first:last].decode("utf-8", "ignore").rstrip("\r")
     begin = max(first, min(start - MAX_LINE_CHARACTERS // 4, last - MAX_LINE_CHARACTERS))

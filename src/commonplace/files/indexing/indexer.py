@@ -115,7 +115,7 @@ class Indexer:
                 try:
                     if self._settings.workers > 0 and await self._lead():
                         await self._drain_once()
-                        await self._housekeep()
+                        await self._clean_up()
                     await self._jobs.flush_served()
                 # catch all: an index that stops silently is worse than one that logs errors
                 except Exception:
@@ -311,7 +311,7 @@ class Indexer:
         for worker in self._embedding:
             worker.wake()
 
-    async def _housekeep(self) -> None:
+    async def _clean_up(self) -> None:
         now = time.monotonic()
         if now - self._purged_at >= PURGE_EVERY_SECONDS or not self._purged_at:
             self._purged_at = now

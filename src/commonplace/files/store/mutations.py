@@ -68,7 +68,7 @@ def store_file(
             rows.queries["file_update"], {**values, "id": found[0], "tenant": rows.tenant}
         )
         rows.place(path, found[0], found[3], now)
-    rows.account(0 if found else 1, len(new) - len(situation.content))
+    rows.add_to_totals(0 if found else 1, len(new) - len(situation.content))
     rows.enqueue(path, "UPSERT", now)
     if provenance is not None and (found is not None or provenance != Provenance()):
         rows.note_source(file_id, provenance)
@@ -94,7 +94,7 @@ def delete_file(rows: ProjectRows, path: FilePath, now: int) -> None:
     )
     rows.place(path, found[0], found[3], None)
     rows.enqueue(path, "DELETE", now)
-    rows.account(-1, -int(found[1]))
+    rows.add_to_totals(-1, -int(found[1]))
 
 
 def rename_path(
@@ -193,7 +193,7 @@ def restore_path(
             f"or replaced by something newer.",
             details={"path": path},
         )
-    rows.account(len(restored), size)
+    rows.add_to_totals(len(restored), size)
     used = rows.first("project_bytes")
     most = limits.project_bytes
     if used is not None and used[0] > most:

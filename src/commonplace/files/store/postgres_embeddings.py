@@ -159,7 +159,7 @@ class PostgresEmbeddings:
             "prefix": prefix,
             "upper": upper_bound(prefix),
         }
-        if prefix and (not approximate or self._selective(connection, below)):
+        if prefix and (not approximate or self._is_selective(connection, below)):
             found = connection.execute(_QUERIES["nearest_below"], {**values, **below}, binary=True)
             approximate = False
         elif approximate:
@@ -198,7 +198,7 @@ class PostgresEmbeddings:
             else (int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4]))
         )
 
-    def _selective(self, connection: PostgresConnection, below: dict[str, Any]) -> bool:
+    def _is_selective(self, connection: PostgresConnection, below: dict[str, Any]) -> bool:
         row = connection.execute(
             _QUERIES["below_count"], {**below, "limit": SELECTIVE_PREFIX + 1}
         ).fetchone()

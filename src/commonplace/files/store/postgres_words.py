@@ -235,13 +235,13 @@ def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode
     while done := database.write_now(step, lock_timeout_seconds=60):
         made, after = made + len(done), done[-1]
 
-    def said(connection: PostgresConnection) -> None:
+    def store_mode(connection: PostgresConnection) -> None:
         connection.execute(_QUERIES["mode_forget"])
         if mode != "bm25":
             connection.execute(_QUERIES["mode_set"], {"mode": mode})
 
     if before != mode:
-        database.write_now(said)
+        database.write_now(store_mode)
     return before, made
 
 

@@ -114,7 +114,7 @@ class ProjectRows:
         self.ask("below_unmark_inside", **span)
         self.ask("below_enqueue", now=now, **span)
         self.ask("below_delete", now=now, **span)
-        self.account(-files, -size)
+        self.add_to_totals(-files, -size)
         return int(files)
 
     def place(self, path: FilePath, identity: int, old: int | None, new: int | None) -> None:
@@ -140,7 +140,7 @@ class ProjectRows:
                 origin=provenance.origin,
             )
 
-    def account(self, files: int, size: int) -> None:
+    def add_to_totals(self, files: int, size: int) -> None:
         self.ask("project_change", files=files, bytes=size)
 
     def enqueue(self, path: FilePath, operation: str, now: int) -> None:
@@ -172,7 +172,7 @@ class ProjectRows:
             for row in self.ask(name, start=start, upper=upper, levels=levels, limit=at_once):
                 count += 1
                 if row[-1]:
-                    start = _above(row[0], levels) + "0"  # "0" sorts right after "/"
+                    start = _cut_path(row[0], levels) + "0"  # "0" sorts right after "/"
                     count = at_once
                     break
                 yield row
@@ -186,7 +186,7 @@ def span_below(path: FilePath, after: str, before: str | None) -> tuple[str, str
     return max(path + "/", after + LEAST), path + "0" if before is None else before
 
 
-def _above(path: str, levels: int) -> str:
+def _cut_path(path: str, levels: int) -> str:
     """Return the first `levels` segments of a path."""
     at = 0
     for _ in range(levels):

@@ -162,7 +162,7 @@ class _Reader:
             patterns = patterns_of(rule.fields.get("paths"))
             if not patterns:
                 self._add_file(path, "a rule without paths always applies")
-            elif touched and matches_any(_below(touched, owner), patterns):
+            elif touched and matches_any(_make_relative(touched, owner), patterns):
                 self.loading.add(path, strip_block_comments(rule.body), f"{touched} matches paths")
             elif touched is None:
                 self.loading.ignore(path, "waits until a file that matches its paths is read")
@@ -190,5 +190,5 @@ class _Reader:
             )
 
 
-def _below(path: str, folder: str) -> str:
+def _make_relative(path: str, folder: str) -> str:
     return path if folder == "." else path.removeprefix(f"{folder}/")

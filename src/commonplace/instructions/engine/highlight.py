@@ -36,7 +36,7 @@ def highlight(entry: Instruction, query: str) -> Highlight:
     fields = []
     for name in ("title", "body"):
         text = str(entry.document[name])
-        shown = _around(text, needle) or snippet(text, terms, WIDTH)
+        shown = _cut_around(text, needle) or snippet(text, terms, WIDTH)
         marked, count = _mark(shown, needle, terms)
         if count:
             fields.append(MatchedField(name, marked, count))
@@ -44,7 +44,7 @@ def highlight(entry: Instruction, query: str) -> Highlight:
     return Highlight(entry.id, tuple(fields), best)
 
 
-def _around(text: str, needle: str) -> str | None:
+def _cut_around(text: str, needle: str) -> str | None:
     lowered = text.lower()
     at = lowered.find(needle) if needle else -1
     if at < 0 or len(lowered) != len(text):

@@ -117,7 +117,7 @@ def _spans(text: str) -> Iterator[_Span]:
         _hidden_characters,
         _comments,
         _invisible_markup,
-        _far_away,
+        _find_off_screen_text,
         _find_encoded,
         _fetch_and_run,
         _lookalikes,
@@ -158,7 +158,7 @@ def _invisible_markup(text: str) -> Iterator[_Span]:
         yield _Span("collapsed-text", FindingSeverity.NOTE, *found.span(), message)
 
 
-def _far_away(text: str) -> Iterator[_Span]:
+def _find_off_screen_text(text: str) -> Iterator[_Span]:
     start = blank_lines = 0
     for line in text.split("\n"):
         words = line.strip()

@@ -71,7 +71,7 @@ def loads_in_slices(
         partial = _decode_slice(loads, piece, stack, following, raw, start)
         if not start:
             root.append(partial)
-            spine = _spine(partial, len(following))
+            spine = _list_open_containers(partial, len(following))
         else:
             spine = _merge(spine, partial, len(following))
         stack, start = following, end + 1
@@ -159,7 +159,7 @@ def _error(
     return SliceError(problem, lines + line, column)
 
 
-def _spine(value: Json, depth: int) -> list[Json]:
+def _list_open_containers(value: Json, depth: int) -> list[Json]:
     """Return the containers that a value leaves open: itself, its last value, and so on."""
     spine: list[Json] = []
     while len(spine) < depth:
@@ -187,7 +187,7 @@ def _merge(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
         if len(open_now) < depth:
             open_now.append(container)
         if added:
-            open_now += _spine(last, depth - len(open_now))
+            open_now += _list_open_containers(last, depth - len(open_now))
             depth = len(open_now)
         level = inner
     return open_now

@@ -158,7 +158,7 @@ def propose_pairs(
             continue
         score = round(min(1.0, neighbour.score), 4)
         contradiction = None
-        if other.id not in settled.opposed and _comparable(entry, other):
+        if other.id not in settled.opposed and _can_contradict(entry, other):
             contradiction = find_contradiction(_statement(other), _statement(entry))
         if contradiction is not None:
             proposals.append(
@@ -172,7 +172,7 @@ def propose_pairs(
             other.id not in settled.linked
             and neighbour.score >= least
             and wanted
-            and not _about_two_things(entry, neighbour)
+            and not _have_different_subjects(entry, neighbour)
         ):
             links += other.id not in settled.suggested
             proposals.append(
@@ -183,7 +183,7 @@ def propose_pairs(
     return proposals
 
 
-def _comparable(entry: Entry, other: Entry) -> bool:
+def _can_contradict(entry: Entry, other: Entry) -> bool:
     """Say whether two entries can contradict each other: both active, in one project."""
     return entry.status is other.status is EntryStatus.ACTIVE and other.project == entry.project
 
@@ -194,7 +194,7 @@ def _statement(entry: Entry) -> Statement:
     )
 
 
-def _about_two_things(entry: Entry, neighbour: Neighbour) -> bool:
+def _have_different_subjects(entry: Entry, neighbour: Neighbour) -> bool:
     """Say whether two entries fill one template for two things and are not nearly the same."""
     other = neighbour.entry
     if different_versions(other.title, entry.title):

@@ -53,7 +53,7 @@ def write_vault(batch: Batch, folder: Path) -> None:
         target = folder / entry.type.value / f"{names[entry.id]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
         front = yaml.safe_dump(
-            _front(entry, batch.usage.get(entry.id)),
+            _make_front_matter(entry, batch.usage.get(entry.id)),
             allow_unicode="\x85" not in entry.context,  # unescaped, YAML ends the line there
             sort_keys=False,
             width=10_000,
@@ -147,7 +147,7 @@ def _add_links(
             batch.links.append(builder.link(*pair, "related"))
 
 
-def _front(entry: Entry, usage: EntryUsage | None) -> JsonObject:
+def _make_front_matter(entry: Entry, usage: EntryUsage | None) -> JsonObject:
     return {
         "title": entry.title,
         "type": entry.type.value,

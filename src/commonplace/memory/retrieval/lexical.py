@@ -180,7 +180,7 @@ class LexicalIndex:
         if text.context.strip():
             terms = self._distinctive_terms(tenant, text.context, CONTEXT_TERMS)
             around = await self._words(tenant, terms, wanted, max(limit, POOL)).find()
-            matches = _favour(matches, _score_by_share(around))
+            matches = _raise_by_context(matches, _score_by_share(around))
         return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), False)
 
     def _words(
@@ -257,7 +257,9 @@ def _score_by_share(result: LexicalResult) -> list[EntryMatch]:
     return [as_match(hit) for hit in lexical_hits(result)]
 
 
-def _favour(matches: Sequence[EntryMatch], context: Sequence[EntryMatch]) -> list[EntryMatch]:
+def _raise_by_context(
+    matches: Sequence[EntryMatch], context: Sequence[EntryMatch]
+) -> list[EntryMatch]:
     """Raise matches that the conversation also finds, and add a little of what it alone finds."""
     near = {match.entry_id: match.score for match in context}
     found = {match.entry_id for match in matches}

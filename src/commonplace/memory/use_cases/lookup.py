@@ -32,7 +32,7 @@ class EntryLookup:
         if not matches:
             raise _not_found(quoted)
         if len(matches) > 1:
-            raise _ambiguous(quoted, matches[:SHOWN_CANDIDATES])
+            raise _make_ambiguous_error(quoted, matches[:SHOWN_CANDIDATES])
         return matches[0]
 
     async def successor(self, tenant: Tenant, entry: Entry) -> Entry | None:
@@ -62,7 +62,7 @@ def _not_found(quoted: str, *, too_short: bool = False) -> Exception:
     return failure(ENTRY_NOT_FOUND, f"Entry with ID '{quoted}' not found", hint=hint, id=quoted)
 
 
-def _ambiguous(quoted: str, matches: tuple[Entry, ...]) -> Exception:
+def _make_ambiguous_error(quoted: str, matches: tuple[Entry, ...]) -> Exception:
     return failure(
         ENTRY_NOT_FOUND,
         f"'{quoted}' begins the ids of several entries",

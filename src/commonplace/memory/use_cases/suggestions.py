@@ -74,7 +74,7 @@ class Suggestions:
 
     async def propose(self, tenant: Tenant, entry: Entry, neighbours: Sequence[Neighbour]) -> int:
         """Save what the neighbours of an entry suggest; returns how many suggestions are new."""
-        near = self._near_enough(neighbours)
+        near = self._select_near(neighbours)
         if not near:
             return 0
         links = await self._links(tenant, entry, near)
@@ -98,7 +98,7 @@ class Suggestions:
         pending = await self._store.suggestions_about(tenant, entry.id)
         partner_ids = {id_ for suggestion in pending for id_ in suggestion.entry_ids} - {entry.id}
         partners = await self._store.get_all(tenant, partner_ids)
-        near = self._near_enough(await self.neighbours(tenant, entry, tuple(partners.values())))
+        near = self._select_near(await self.neighbours(tenant, entry, tuple(partners.values())))
         present = partners.keys() | {entry.id}
         pending = tuple(s for s in pending if present >= {*s.entry_ids})
         links = await self._links(tenant, entry, near)
@@ -114,7 +114,7 @@ class Suggestions:
         pending: Sequence[Suggestion],
         links: Sequence[Link],
     ) -> int:
-        pairs = {_partner(s, entry): s for s in pending if s.type in PAIR_TYPES}
+        pairs = {_get_other_id(s, entry): s for s in pending if s.type in PAIR_TYPES}
         settled = _find_settled(entry, links, frozenset(pairs))
         proposals = {
             proposal.entry_ids[1]: proposal
@@ -156,7 +156,7 @@ class Suggestions:
             )
         return revised
 
-    def _near_enough(self, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    def _select_near(self, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
         return [neighbour for neighbour in neighbours if neighbour.score >= self._thresholds.least]
 
     async def _links(
@@ -211,7 +211,7 @@ def _find_settled(entry: Entry, links: Sequence[Link], suggested: frozenset[str]
     )
 
 
-def _partner(pair: Suggestion, entry: Entry) -> str:
+def _get_other_id(pair: Suggestion, entry: Entry) -> str:
     """Return the id of the other entry of a pair."""
     return next(id_ for id_ in pair.entry_ids if id_ != entry.id)
 

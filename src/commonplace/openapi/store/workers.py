@@ -70,7 +70,7 @@ class Workers:
         if not fetches:
             try:
                 return await asyncio.get_running_loop().run_in_executor(
-                    self._computing, _offline, work
+                    self._computing, _run_offline, work
                 )
             except NetworkNeededError:
                 pass
@@ -89,7 +89,7 @@ class Workers:
             if self._closed:
                 network.cancel()
         try:
-            future = self._network.submit(_online, network, work)
+            future = self._network.submit(_run_online, network, work)
         except RuntimeError:  # the pool is shut down
             self._end(caller, network)
             raise
@@ -112,7 +112,7 @@ class Workers:
         self._computing.shutdown(wait=False, cancel_futures=True)
 
 
-def _offline(work: Callable[[], T]) -> T:
+def _run_offline(work: Callable[[], T]) -> T:
     _thread_state.offline = True
     try:
         return work()
@@ -120,7 +120,7 @@ def _offline(work: Callable[[], T]) -> T:
         _thread_state.offline = False
 
 
-def _online(network: CallNetwork, work: Callable[[], T]) -> T:
+def _run_online(network: CallNetwork, work: Callable[[], T]) -> T:
     _thread_state.network = network
     try:
         return work()

@@ -122,7 +122,7 @@ class IndexSearcher:
         }
         rows = connection.execute(self._queries["document_ids"], parameters)
         ids = [int(row[0]) for row in rows]
-        ranked = self._sql.among(connection, plan, ids, len(ids), len(ids)) if plan.ids else []
+        ranked = self._sql.rank_given(connection, plan, ids, len(ids), len(ids)) if plan.ids else []
         asked = set(ids)
         ranked += [row for row in rank_buffered(plan, "") if row.id in asked]
         return self._matches(connection, plan, in_order(ranked))
@@ -201,7 +201,7 @@ class IndexSearcher:
         if prefix:
             below = self._sql.below(connection, plan, prefix)
             if below is not None:
-                return self._sql.among(connection, plan, below, wanted + MOST_TIED, wanted)
+                return self._sql.rank_given(connection, plan, below, wanted + MOST_TIED, wanted)
         # most documents are below the prefix, so few of the best are passed over
         first = wanted * (PREFIX_ROOM if prefix else 1)
         return self._ranker.best(connection, plan, first, prefix, wanted)

@@ -81,12 +81,12 @@ def plan_query(
     lists: dict[tuple[str, str], tuple[int, int]] = {
         (term, name): (int(documents), int(list_id)) for term, list_id, name, documents in holding
     }
-    found = [_holders(term, fields, lists, buffered, total) for term in terms]
+    found = [_find_holders(term, fields, lists, buffered, total) for term in terms]
     found.sort(key=lambda holders: informative_first(holders.term))
     return _weigh(partition_id, found[:MAX_QUERY_TERMS], fields, buffered, total)
 
 
-def _holders(
+def _find_holders(
     term: str,
     fields: Mapping[str, FieldStatistics],
     lists: Mapping[tuple[str, str], tuple[int, int]],

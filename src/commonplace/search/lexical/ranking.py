@@ -60,7 +60,7 @@ class SqlRanker:
                 break
         return ranked
 
-    def among(
+    def rank_given(
         self,
         connection: SqlConnection,
         plan: QueryPlan,

@@ -95,7 +95,7 @@ def _status_output(overview: ServerOverview) -> ServerStatusOutput:
             "scopes": sorted(scope.value for scope in caller.scopes),
         },
         "slot_seconds": SLOT_SECONDS,
-        "timeline": [_point(moment, process is not None) for moment in overview.timeline],
+        "timeline": [_show_slot(moment, process is not None) for moment in overview.timeline],
     }
     if process is not None:
         usage = process.usage
@@ -112,7 +112,7 @@ def _status_output(overview: ServerOverview) -> ServerStatusOutput:
     return output
 
 
-def _point(moment: TimelineSlot, with_memory: bool) -> TimelinePoint:
+def _show_slot(moment: TimelineSlot, with_memory: bool) -> TimelinePoint:
     point: TimelinePoint = {
         "at": iso(datetime.fromtimestamp(moment.at, UTC)),
         "calls": moment.calls,

@@ -190,10 +190,10 @@ def _issues(text: str, rules: Iterable[PromptRule]) -> Iterator[PromptIssue]:
         if match is None:
             yield PromptIssue(rule)
         else:
-            yield PromptIssue(rule, _shown(match.group(0), rule.masked), match.start())
+            yield PromptIssue(rule, _shorten_match(match.group(0), rule.masked), match.start())
 
 
-def _shown(match: str, masked: bool) -> str:
+def _shorten_match(match: str, masked: bool) -> str:
     if masked:
         return match[:4] + "..."
     return match if len(match) <= MATCH_CHARS else match[: MATCH_CHARS - 3] + "..."

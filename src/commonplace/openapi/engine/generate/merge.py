@@ -203,7 +203,7 @@ class Merger:
             merged.nullable = True
         if any(isinstance(branch, dict) and branch.get("$ref") in within for branch in real):
             return  # a child that says allOf its parent, whose oneOf lists the child
-        real = [branch for branch in real if _says_something(branch, merged)]
+        real = [branch for branch in real if _describes_type(branch, merged)]
         if not real:
             return
         if len(real) == 1 and (
@@ -217,7 +217,7 @@ class Merger:
         )
 
 
-def _says_something(branch: Json, merged: Merged) -> bool:
+def _describes_type(branch: Json, merged: Merged) -> bool:
     """Tell whether a branch says anything about the type.
 
     Branches that only restrict (`required: [a]`, or known properties again) do not.

@@ -347,10 +347,10 @@ class _Pair:
         """
         left, right = collect_operation_ids(self.left), collect_operation_ids(self.right)
         left_stays = {
-            place: name for place, name in left.items() if self._stays(place, "left", choices)
+            place: name for place, name in left.items() if self._is_kept(place, "left", choices)
         }
         right_stays = {
-            place: name for place, name in right.items() if self._stays(place, "right", choices)
+            place: name for place, name in right.items() if self._is_kept(place, "right", choices)
         }
         used = set(left_stays.values())
         taken = {*used, *right_stays.values()}
@@ -378,7 +378,7 @@ class _Pair:
         }
         self.right = rename_operation_ids(self.right, {**dropped, **names})
 
-    def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
+    def _is_kept(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
         """Tell whether an operation of one side will be in the result."""
         if place[0] in choices:
             return choices[place[0]].get(place[1], side) in (side, "both")

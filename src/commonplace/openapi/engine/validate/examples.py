@@ -202,9 +202,9 @@ class _ExampleChecker:
         if self.collecting:
             self.needed[_get_key(schema)] = schema
             return None
-        errors, skipped = self._deviations(schema, value, frozenset())
+        errors, skipped = self._find_errors(schema, value, frozenset())
         if errors and self.flagged and all(map(self._may_be_hidden, errors)):
-            errors, skipped = self._deviations(schema, value, hides)
+            errors, skipped = self._find_errors(schema, value, hides)
         return _describe_problem(errors[0], skipped) if errors else None
 
     def _may_be_hidden(self, error: jsonschema_rs.ValidationError) -> bool:
@@ -215,7 +215,7 @@ class _ExampleChecker:
             return any(branch and all(map(self._may_be_hidden, branch)) for branch in kind.context)
         return keyword == "required" and kind.property in self.flagged
 
-    def _deviations(
+    def _find_errors(
         self, schema: JsonObject, value: Json, hides: Hides
     ) -> tuple[list[jsonschema_rs.ValidationError], int]:
         """Return the first errors, and how many steps of their paths lead to the value."""

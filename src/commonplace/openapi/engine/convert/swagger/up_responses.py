@@ -121,7 +121,7 @@ class ResponseUp:
             same = (
                 other
                 for other in declared
-                if _essence(other) == _essence(kind) and other not in given
+                if _strip_parameters(other) == _strip_parameters(kind) and other not in given
             )
             here = kind if kind in declared else next(same, kind)
             if here not in declared and produces:
@@ -139,5 +139,5 @@ class ResponseUp:
             response["x-examples"] = strange
 
 
-def _essence(media_type: str) -> str:
+def _strip_parameters(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()

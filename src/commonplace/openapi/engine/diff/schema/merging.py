@@ -11,8 +11,8 @@ from commonplace.openapi.engine.diff.schema.model import (
     SchemaView,
 )
 from commonplace.openapi.engine.diff.schema.values import (
-    among,
     fits,
+    is_among,
     only_null,
     type_name,
 )
@@ -42,7 +42,7 @@ def conjoin(view: SchemaView, other: SchemaView) -> None:
         view.enum = (
             other.enum
             if view.enum is None
-            else [value for value in view.enum if among(value, other.enum)]
+            else [value for value in view.enum if is_among(value, other.enum)]
         )
     for own, added, sign in ((view.lower, other.lower, 1), (view.upper, other.upper, -1)):
         for group, limit in added.items():

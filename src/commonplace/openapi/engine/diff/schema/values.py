@@ -41,7 +41,7 @@ def canonical(value: Json) -> bytes:
         return repr(value).encode()
 
 
-def among(value: Json, values: list[Json]) -> bool:
+def is_among(value: Json, values: list[Json]) -> bool:
     """Tell whether a value equals one of several."""
     key = canonical(value)
     return any(canonical(other) == key for other in values)
