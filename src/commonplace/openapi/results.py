@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from commonplace.openapi.engine.convert.issues import ConversionIssue
-from commonplace.openapi.engine.diff.rules import ApiChange
-from commonplace.openapi.engine.document.summary import DocumentSummary, RenderedPart
-from commonplace.openapi.engine.fix import Fix
-from commonplace.openapi.engine.generate.model import Notice
-from commonplace.openapi.engine.overlay.apply import OverlayChange
-from commonplace.openapi.engine.validate.rules import ValidationFinding
+if TYPE_CHECKING:
+    from commonplace.openapi.engine.convert.issues import ConversionIssue
+    from commonplace.openapi.engine.diff.rules import ApiChange
+    from commonplace.openapi.engine.document.summary import DocumentSummary, RenderedPart
+    from commonplace.openapi.engine.fix import Fix
+    from commonplace.openapi.engine.generate.model import Notice
+    from commonplace.openapi.engine.overlay.apply import OverlayChange
+    from commonplace.openapi.engine.validate.rules import ValidationFinding
 
 
 @dataclass(frozen=True, slots=True)

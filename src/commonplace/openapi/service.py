@@ -1,18 +1,17 @@
-"""The use cases of the openapi domain, one method each."""
+"""The use cases of the openapi domain, one method each.
+
+The engines that write or compare are imported when they are first used, so that a first parse,
+validation or walk does not wait for them.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.convert.chain import PATCH
-from commonplace.openapi.engine.convert.document import convert_document
-from commonplace.openapi.engine.diff.collector import summarize_changes
-from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.diff.rules import BREAKING, ApiChange, Level
 from commonplace.openapi.engine.document.index import (
     has_external_path_items,
     has_external_refs,
@@ -23,15 +22,6 @@ from commonplace.openapi.engine.document.summary import (
     has_external_paths,
     render_document,
     summarize,
-)
-from commonplace.openapi.engine.fix import FixOptions, find_external_uses, fix
-from commonplace.openapi.engine.generate.run import FILE_NAMES, Language, generate
-from commonplace.openapi.engine.join.documents import JoinPart, Strategy, join
-from commonplace.openapi.engine.overlay.apply import apply_overlay
-from commonplace.openapi.engine.overlay.validate import (
-    OverlayReport,
-    require_valid_overlay,
-    validate_overlay,
 )
 from commonplace.openapi.engine.render import merge_number_literals, render_changed, render_new
 from commonplace.openapi.engine.validate.external import validate_external_parts
@@ -52,7 +42,6 @@ from commonplace.openapi.engine.walk.query import Row, WalkQuery, WalkResult
 from commonplace.openapi.engine.walk.refs import RefFilter, walk_refs
 from commonplace.openapi.engine.walk.schemas import SchemaFilter, walk_schemas
 from commonplace.openapi.engine.walk.walker import MOST_NOTED_REFS, Walker
-from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import (
     ApiDocument,
     Delivery,
@@ -74,8 +63,15 @@ from commonplace.openapi.results import (
 )
 from commonplace.openapi.store.documents import DocumentStore
 from commonplace.openapi.store.loader import DocumentLoader, ReadStoredFile
-from commonplace.openapi.store.output import write_document, write_package
+from commonplace.openapi.store.output import check_answer_size, write_document, write_package
 from commonplace.openapi.store.workers import Workers
+
+if TYPE_CHECKING:
+    from commonplace.openapi.engine.diff.rules import ApiChange
+    from commonplace.openapi.engine.fix import FixOptions
+    from commonplace.openapi.engine.generate.run import Language
+    from commonplace.openapi.engine.join.documents import Strategy
+    from commonplace.openapi.engine.overlay.validate import OverlayReport
 
 ANSWER_LIMIT_BYTES = 4_000_000
 FIRST_PAGE = PageRequest()
@@ -177,6 +173,10 @@ class OpenApiService:
         page: PageRequest = FIRST_PAGE,
     ) -> DiffResult:
         """Compare two documents and classify each change by what it does to clients."""
+        from commonplace.openapi.engine.diff.collector import summarize_changes
+        from commonplace.openapi.engine.diff.compare import diff
+        from commonplace.openapi.engine.diff.rules import BREAKING, Level
+
         sources = await asyncio.gather(
             self._loader.load(caller, base), self._loader.load(caller, revision)
         )
@@ -210,6 +210,8 @@ class OpenApiService:
         self, caller: AuthContext, spec: Spec, options: FixOptions, delivery: Delivery
     ) -> FixResult:
         """Repair a document and check what is still wrong with it."""
+        from commonplace.openapi.engine.fix import find_external_uses, fix
+
         document = await self._loader.load(caller, spec)
 
         def work() -> FixResult:
@@ -232,6 +234,9 @@ class OpenApiService:
         self, caller: AuthContext, spec: Spec, target: str, delivery: Delivery
     ) -> ConvertResult:
         """Convert a document to a version such as `3.1`, or exactly `3.1.2`."""
+        from commonplace.openapi.engine.convert.chain import PATCH
+        from commonplace.openapi.engine.convert.document import convert_document
+
         document = await self._loader.load(caller, spec)
 
         def work() -> ConvertResult:
@@ -256,6 +261,8 @@ class OpenApiService:
         merge_duplicates: bool = False,
     ) -> JoinResult:
         """Merge documents of one version into one."""
+        from commonplace.openapi.engine.join.documents import JoinPart, join
+
         documents = [await self._loader.load(caller, spec) for spec in specs]
 
         def work() -> JoinResult:
@@ -310,6 +317,9 @@ class OpenApiService:
         strict: bool = False,
     ) -> OverlayApplyResult:
         """Apply an overlay to a document; without a delivery this is a dry run."""
+        from commonplace.openapi.engine.overlay.apply import apply_overlay
+        from commonplace.openapi.engine.overlay.validate import require_valid_overlay
+
         document = await self._loader.load(caller, spec)
         tree = await self._loader.load_tree(caller, overlay)
 
@@ -331,6 +341,8 @@ class OpenApiService:
 
     async def overlay_validate(self, caller: AuthContext, overlay: Spec) -> OverlayReport:
         """Check an overlay against its specification."""
+        from commonplace.openapi.engine.overlay.validate import validate_overlay
+
         tree = await self._loader.load_tree(caller, overlay)
         return await self._loader.compute(caller, lambda: validate_overlay(tree.data))
 
@@ -350,6 +362,8 @@ class OpenApiService:
 
         Raises ANSWER_TOO_LARGE if the files take more than `most_bytes`.
         """
+        from commonplace.openapi.engine.generate.run import FILE_NAMES, generate
+
         document = await self._loader.load(caller, spec)
 
         def work() -> GenerateResult:
@@ -362,7 +376,7 @@ class OpenApiService:
                 client=client,
                 server=server,
             )
-            _check_size(made.files, most_bytes)
+            check_answer_size(made.files, most_bytes)
             folder: str | None = None
             removed: list[str] = []
             if output_dir:
@@ -480,14 +494,3 @@ class OpenApiService:
         if len(text) > max(ANSWER_LIMIT_BYTES, self._answer_bytes):
             return DeliveredDocument(written_to, omitted_bytes=len(text))
         return DeliveredDocument(written_to, text)
-
-
-def _check_size(files: Mapping[str, str], most_bytes: int | None) -> None:
-    size = sum(len(text.encode()) for text in files.values())
-    if most_bytes is not None and size > most_bytes:
-        raise CommonplaceError(
-            ANSWER_TOO_LARGE,
-            f"The files have {size} bytes; an answer holds {most_bytes}.",
-            hint="Pass output_dir instead of include_files, or generate types only.",
-            details={"bytes": size, "limit_bytes": most_bytes},
-        )

@@ -17,7 +17,6 @@ from commonplace.kernel.json_types import JsonObject
 GENESIS = "0" * 64
 _TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"}\Z')
 _HEAD = re.compile(r"([0-9]{20}) ([0-9a-f]{64})\n\Z")
-HEAD_BYTES = 20 + 1 + 64 + 1
 CHAIN_NAME = re.compile(r"[0-9A-Za-z-]{1,80}")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -179,3 +181,20 @@ def test_results_are_frozen(service: OpenApiService, name: str) -> None:
     result = run(USE_CASES[name](service))
     with pytest.raises(FrozenInstanceError):
         setattr(result, next(iter(result.__slots__)), None)  # type: ignore[attr-defined]
+
+
+def test_reading_tools_load_without_the_engines_that_write_or_compare() -> None:
+    """A first parse, validation or walk does not wait for them."""
+    code = (
+        "import sys; from commonplace.openapi.toolset import toolset; "
+        "from commonplace.openapi.service import OpenApiService; "
+        "toolset(OpenApiService).load(); print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    ).stdout.split()
+    engines = {
+        name.split(".")[3] for name in loaded if name.startswith("commonplace.openapi.engine.")
+    }
+    assert "document" in engines
+    assert not engines & {"convert", "diff", "fix", "generate", "join", "overlay"}

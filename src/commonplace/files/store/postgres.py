@@ -19,7 +19,7 @@ INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 SCHEMA = SchemaComponent("files", "commonplace.files")
 PACKAGE = "commonplace.files.store"
 QUERIES = load_postgres_queries(PACKAGE, "common.sql", "postgres.sql")
-VECTOR_QUERIES = load_postgres_queries(PACKAGE, "postgres_vectors.sql")
+VECTOR_QUERIES = load_postgres_queries(PACKAGE, "common_vectors.sql", "postgres_vectors.sql")
 
 
 def _lock_projects(connection: SqlConnection, tenant: str) -> None:

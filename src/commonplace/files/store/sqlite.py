@@ -26,7 +26,7 @@ INLINE_ENTRIES = 64  # longer listings too
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 PACKAGE = "commonplace.files.store"
 QUERIES = load_queries(PACKAGE, "common.sql", "sqlite.sql")
-VECTOR_QUERIES = load_queries(PACKAGE, "sqlite_vectors.sql")
+VECTOR_QUERIES = load_queries(PACKAGE, "common_vectors.sql", "sqlite_vectors.sql")
 _LISTING = load_queries(PACKAGE, "listing.sql")
 DIALECT = FileDialect(
     QUERIES,

@@ -17,14 +17,6 @@ WHERE apikey_hash = :tenant AND credential_ref IS NULL
        AND (available_at <= :now OR coalesce(refused_key, '') <> :key)))
 LIMIT :limit;
 
--- name: vector_wanting_below
--- Files at or below a path that were just queued: their vectors will want a key once their words are done.
-SELECT i.project, i.file_path FROM mcp_file_index_jobs i
-LEFT JOIN mcp_file_vector_jobs v ON v.apikey_hash = i.apikey_hash AND v.project = i.project AND v.file_path = i.file_path
-WHERE i.apikey_hash = :tenant AND i.project = :project AND i.operation = 'UPSERT' AND v.credential_ref IS NULL
-  AND (i.file_path = :path OR (i.file_path >= :start AND i.file_path < :upper))
-LIMIT :limit;
-
 -- name: vector_attach
 -- Give a job its key; one that waited for it is due. Nothing where the job is done meanwhile.
 INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, credential_ref, available_at, created_at, updated_at)
@@ -46,18 +38,6 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pendin
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_until <= :now;
 
--- name: vector_places
--- The projects that have queued work. Jumps from one to the next, however many jobs each has.
-WITH RECURSIVE place (id) AS (
-    SELECT (SELECT id FROM mcp_file_vector_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
-    UNION ALL
-    SELECT (SELECT n.id FROM mcp_file_vector_jobs p, mcp_file_vector_jobs n
-            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
-            ORDER BY n.apikey_hash, n.project LIMIT 1)
-    FROM place WHERE place.id IS NOT NULL
-)
-SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_vector_jobs j ON j.id = place.id;
-
 -- name: vector_claim
 UPDATE mcp_file_vector_jobs SET status = 'processing', lease_owner = :owner, lease_until = :now + :lease, updated_at = :now
 WHERE id IN (
@@ -77,9 +57,6 @@ WHERE status = 'processing' AND lease_owner <> :owner;
 -- name: vector_release
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_owner = :owner;
-
--- name: vector_complete
-DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_wait
 -- Only if no other key was deposited meanwhile.

@@ -27,7 +27,6 @@ from commonplace.instructions.use_cases.maintenance import read_stored
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.json.document import Document
 
-MAX_COUNTERS = 1000
 NOT_INSTRUCTIONS = ("non-instruction-config", "template", "governance-denylist")
 
 

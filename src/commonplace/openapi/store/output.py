@@ -12,7 +12,7 @@ from pathlib import Path
 from commonplace.kernel.durability import sync_file
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import parse_text
-from commonplace.openapi.errors import FOREIGN_FILE, WRITE_FAILED
+from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, WRITE_FAILED
 from commonplace.openapi.model import DocumentLimits
 from commonplace.openapi.store.access import Access
 
@@ -121,3 +121,15 @@ def _replace(path: Path, text: str) -> None:
             f"{path.name!r} could not be written: {error.strerror or error}.",
             hint="Check the folder and its rights.",
         ) from None
+
+
+def check_answer_size(files: Mapping[str, str], most_bytes: int | None) -> None:
+    """Raise ANSWER_TOO_LARGE if files take more than `most_bytes`."""
+    size = sum(len(text.encode()) for text in files.values())
+    if most_bytes is not None and size > most_bytes:
+        raise CommonplaceError(
+            ANSWER_TOO_LARGE,
+            f"The files have {size} bytes; an answer holds {most_bytes}.",
+            hint="Pass output_dir instead of include_files, or generate types only.",
+            details={"bytes": size, "limit_bytes": most_bytes},
+        )

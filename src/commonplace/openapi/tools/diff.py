@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import TYPE_CHECKING, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.diff.rules import ApiChange
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import PageRequest
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
+
+if TYPE_CHECKING:
+    from commonplace.openapi.engine.diff.rules import ApiChange
 
 
 class ApiDiffInput(Arguments):

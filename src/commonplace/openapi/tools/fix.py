@@ -6,7 +6,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.fix import FixOptions
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.model import Delivery, PageRequest
 from commonplace.openapi.service import OpenApiService
@@ -74,6 +73,8 @@ def fix_tool(service: OpenApiService) -> Tool:
     """Build `oas_fix`."""
 
     async def fix(ctx: Context, args: FixInput) -> FixOutput:
+        from commonplace.openapi.engine.fix import FixOptions
+
         options = FixOptions(
             duplicate_operation_ids=args.fix_duplicate_operationids,
             schema_names=args.fix_schema_names,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import TYPE_CHECKING, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
@@ -10,8 +10,6 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
-from commonplace.openapi.engine.generate.model import Notice
-from commonplace.openapi.engine.generate.run import is_package_name
 from commonplace.openapi.errors import (
     ANSWER_TOO_LARGE,
     FOREIGN_FILE,
@@ -23,6 +21,9 @@ from commonplace.openapi.results import GenerateResult
 from commonplace.openapi.service import ANSWER_LIMIT_BYTES, OpenApiService
 from commonplace.openapi.tools.delivery import output_scope
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+
+if TYPE_CHECKING:
+    from commonplace.openapi.engine.generate.model import Notice
 
 
 def _require_output_dir(schema: JsonObject) -> None:
@@ -65,6 +66,8 @@ class GenerateInput(Arguments):
     @field_validator("package_name")
     @classmethod
     def _check_package_name(cls, value: str) -> str:
+        from commonplace.openapi.engine.generate.run import is_package_name
+
         if value and not is_package_name(value):
             raise ValueError("package_name must be a lower-case identifier and not a keyword")
         return value or "api"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import TYPE_CHECKING, NotRequired
 
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.overlay.apply import OverlayChange
-from commonplace.openapi.engine.overlay.validate import OverlayFinding
 from commonplace.openapi.errors import (
     FOREIGN_FILE,
     INVALID_OVERLAY,
@@ -27,6 +25,10 @@ from commonplace.openapi.tools.delivery import (
     show_delivery,
 )
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+
+if TYPE_CHECKING:
+    from commonplace.openapi.engine.overlay.apply import OverlayChange
+    from commonplace.openapi.engine.overlay.validate import OverlayFinding
 
 MOST_ITEMS = 1000
 

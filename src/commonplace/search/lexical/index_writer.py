@@ -112,10 +112,6 @@ class IndexWriter:
         if number is not None:
             self._remove(connection, number, list(keys), terms or {})
 
-    def remove_prefix(self, connection: SqlConnection, partition: Partition, prefix: str) -> None:
-        """Remove every document whose key starts with `prefix`."""
-        self.remove(connection, partition, self.keys(connection, partition, prefix))
-
     def clear(self, connection: SqlConnection, partition: Partition) -> None:
         """Remove a partition with everything in it."""
         number = self._lock(connection, partition)
