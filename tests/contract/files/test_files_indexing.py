@@ -258,7 +258,7 @@ def test_soft_deleted_rows_are_purged_after_the_retention(make_box: MakeBox) -> 
     box.call("file_delete", path="/new")
     box.change("UPDATE mcp_files SET deleted_at = @1@ WHERE path = '/old'")
     assert box.code("file_restore", path="/old") == "NOT_FOUND"
-    asyncio.run(box.files.indexer._housekeep())
+    asyncio.run(box.files.indexer._clean_up())
     assert box.rows("SELECT path FROM mcp_files") == [("/new",)]
     assert box.call("file_restore", path="/new") == {"restored": 1, "paths": ["/new"]}
 
