@@ -140,7 +140,8 @@ def encode_twice(value: Json) -> tuple[list[bytes], list[bytes], bool]:
     plain: list[bytes] = []
     quoted: list[bytes] = []
     for between, document in zip(pieces, documents, strict=False):
-        _append(plain, quoted, document, between)
+        plain += (between, document.encoded)
+        quoted += (quote(between), document.quoted)
     may_hide = json_may_hide(skeleton) or any(document.may_hide for document in documents)
     return [*plain, pieces[-1]], [*quoted, quote(pieces[-1])], may_hide
 
@@ -159,7 +160,8 @@ def _encode_fields(value: JsonObject) -> tuple[list[bytes], list[bytes], bool] |
         for name, item in value.items():
             between += _name(name)
             if type(item) is Document:
-                _append(plain, quoted, item, between)
+                plain += (between, item.encoded)
+                quoted += (quote(between), item.quoted)
                 may_hide = may_hide or item.may_hide
                 other, between = other + between, b","
             elif type(item) is list and item and type(item[0]) is Document:
@@ -180,11 +182,6 @@ def _encode_fields(value: JsonObject) -> tuple[list[bytes], list[bytes], bool] |
 @lru_cache(maxsize=256)
 def _name(name: str) -> bytes:
     return orjson.dumps(name) + b":"
-
-
-def _append(plain: list[bytes], quoted: list[bytes], document: Document, between: bytes) -> None:
-    plain += (between, document.encoded)
-    quoted += (quote(between) if b'"' in between else between, document.quoted)
 
 
 def _append_list(
