@@ -141,6 +141,69 @@ def test_nothing_acknowledged_is_lost_with_a_killed_server(start: Start, tmp_pat
     assert again.call("instructions/get", id="later")["item"]["body"] == "Two goes on."
 
 
+def test_gates_and_owners_are_shared_through_a_synchronised_folder(
+    start: Start, tmp_path: Path
+) -> None:
+    one, two = start("one"), start("two")
+    one.add("sec-a", "Rotate keys.")
+    gates = {
+        "id": "few",
+        "type": "count",
+        "op": "<=",
+        "value": 5,
+        "severity": "error",
+        "description": "Few rules.",
+    }
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (rules / "gates.json").write_text(json.dumps({"gates": [gates]}))
+    done = command(tmp_path / "one", "instructions", "sync", str(rules), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["to_database"] == ["gates.json"]
+    assert (rules / "sec-a.json").is_file()
+    for server in (one, two):
+        assert len(server.call("gates/evaluate")["results"]) == 1
+
+
+def test_a_folder_is_watched_and_only_one_process_leads(start: Start, tmp_path: Path) -> None:
+    one = start("one")
+    one.add("a", "A")
+    rules = tmp_path / "rules"
+    line = [sys.executable, "-m", "commonplace", "--config", str(tmp_path / "one" / "team.yaml")]
+    with subprocess.Popen(
+        [*line, "--data", str(tmp_path / "one"), "instructions", "sync", str(rules), "--watch"],
+        env=environment(tmp_path / "one"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as watching:
+        try:
+            wait_until(lambda: (rules / "a.json").is_file())
+            refused = command(tmp_path / "one", "instructions", "sync", str(rules))
+            assert refused.returncode == 7
+            assert "Another process" in refused.stderr
+            (rules / "b.json").write_text('{"id": "b", "body": "Edited by hand."}')
+            wait_until(lambda: "item" in one.call("instructions/get", id="b"))
+            one.call("instructions/remove", ids=["a"])
+            wait_until(lambda: not (rules / "a.json").exists())
+        finally:
+            watching.terminate()
+            watching.wait(20)
+
+
+def test_synchronising_needs_the_database_of_a_team(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "commonplace", "--data", str(tmp_path), "instructions", "sync"]
+    done = subprocess.run(
+        [*line, str(tmp_path / "rules")],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "settings.storage.url" in done.stderr
+
+
 def test_a_server_with_rules_of_its_own_starts_after_they_were_moved(
     start: Start, tmp_path: Path, postgres_url: str
 ) -> None:

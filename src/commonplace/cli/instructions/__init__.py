@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli.instructions import lint, reading, transfer, writing
+from commonplace.cli.instructions import lint, reading, sync, transfer, writing
 
 app = typer.Typer(
     help="Governed instructions: find, read, change and check them.", no_args_is_help=True
@@ -23,3 +23,4 @@ app.command()(transfer.export)
 app.command()(reading.graph)
 app.command()(writing.groom)
 app.command()(transfer.init)
+app.command()(sync.sync)

@@ -58,3 +58,9 @@ CREATE TABLE instruction_feedback (
 );
 
 CREATE INDEX instruction_feedback_order ON instruction_feedback (at, number);
+
+-- Tells a synchronised folder whether its recorded state belongs to this catalogue.
+CREATE TABLE instruction_identity (
+  single BOOLEAN PRIMARY KEY DEFAULT true CHECK (single),
+  identity TEXT NOT NULL DEFAULT gen_random_uuid()::text
+);

@@ -32,9 +32,9 @@ class SharedDocuments:
         """Return the bytes of a document."""
         return self._contents.get(name)
 
-    def names(self) -> list[str]:
-        """Return the names of the documents."""
-        return sorted(self._contents)
+    def all(self) -> Mapping[str, bytes]:
+        """Return all documents by name."""
+        return self._contents
 
     def take(self, rows: Iterable[tuple[str, bytes]]) -> bool:
         """Replace all documents; return whether the owner rules changed."""

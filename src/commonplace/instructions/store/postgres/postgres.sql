@@ -21,6 +21,25 @@ SELECT c.id, e.content, e.modified_ns, e.sequence
 FROM (SELECT DISTINCT id FROM instruction_changes WHERE sequence > :known AND kind = 'entry') AS c
 LEFT JOIN instruction_entries AS e ON e.id = c.id
 
+-- name: content_hashes
+SELECT id || '.json', encode(sha256(content), 'hex') FROM instruction_entries
+UNION ALL
+SELECT name, encode(sha256(content), 'hex') FROM instruction_documents
+
+-- name: contents
+SELECT id || '.json', content, modified_ns FROM instruction_entries WHERE id = ANY(:ids)
+UNION ALL
+SELECT name, content, modified_ns FROM instruction_documents WHERE name = ANY(:names)
+
+-- name: make_identity
+INSERT INTO instruction_identity DEFAULT VALUES ON CONFLICT DO NOTHING
+
+-- name: identity
+SELECT identity FROM instruction_identity
+
+-- name: lead_sync
+SELECT pg_try_advisory_lock(hashtextextended('commonplace sync', 0))
+
 -- name: documents
 SELECT name, content, modified_ns, sequence FROM instruction_documents
 
