@@ -67,6 +67,7 @@ class App:
             services.on_close(index_request(self.settings.data).watch(lambda: services.files))
         if http:
             services.upkeep.start_checking()
+            services.audit_upkeep.start()
 
     @contextlib.contextmanager
     def claim_data_folder(self) -> Iterator[None]:

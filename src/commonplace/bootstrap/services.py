@@ -21,6 +21,7 @@ from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
+    from commonplace.bootstrap.audit_upkeep import AuditUpkeep
     from commonplace.files.service import FilesService
     from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
@@ -143,14 +144,22 @@ class Services:
     @lazy
     def trail(self) -> AuditTrail:
         """The audit trail of all servers of a team, else of the data folder."""
+        from commonplace.bootstrap.audit_upkeep import anchored_heads
         from commonplace.telemetry.trail import FolderTrail
 
-        folder = FolderTrail(self.settings.audit_directory)
+        folder = FolderTrail(self.settings.audit_directory, lambda: anchored_heads(self.settings))
         if not on_postgres(self.settings):
             return folder
         from commonplace.bootstrap.team import open_team_trail
 
         return open_team_trail(self, folder)
+
+    @lazy
+    def audit_upkeep(self) -> AuditUpkeep:
+        """Removes old audit records and anchors the heads of chains, where configured."""
+        from commonplace.bootstrap.audit_upkeep import AuditUpkeep
+
+        return self._close_later(AuditUpkeep(self))
 
     @lazy
     def audit_shipper(self) -> AuditShipper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
@@ -181,8 +182,11 @@ def open_shipper(services: Services) -> AuditShipper:
     return AuditShipper(settings.audit_directory, table, read_origin(settings.data))
 
 
-def open_team_trail(services: Services, folder: FolderTrail) -> TeamTrail:
+def open_team_trail(
+    services: Services, folder: FolderTrail, anchors: Path | None = None
+) -> TeamTrail:
     """Open the audit trail over all servers; this server's own records are brought there first."""
+    from commonplace.bootstrap.audit_upkeep import anchored_heads
     from commonplace.storage.audit.records import AuditTable
     from commonplace.storage.audit.trail import TeamTrail
 
@@ -190,6 +194,7 @@ def open_team_trail(services: Services, folder: FolderTrail) -> TeamTrail:
         AuditTable(services.postgres),
         catch_up=lambda seconds: services.audit_shipper.catch_up(seconds),
         folder=folder,
+        anchors=lambda: anchored_heads(services.settings, anchors),
     )
 
 

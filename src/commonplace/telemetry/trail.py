@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import orjson
 
 from commonplace.kernel.json_types import JsonObject
+from commonplace.telemetry.anchor import Marks
 from commonplace.telemetry.chain import chains_folder
 from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.verify import ChainVerdict, verify
@@ -33,16 +34,17 @@ class AuditTrail(Protocol):
 
 
 class FolderTrail:
-    """The trail of one data folder."""
+    """The trail of one data folder. `anchors` returns heads that were kept in a second place."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, anchors: Callable[[], Marks] = dict) -> None:
         self._directory = directory
+        self._anchors = anchors
 
     def query(self, wanted: AuditFilter) -> list[JsonObject]:
         return query_audit(self._directory, wanted)
 
     def verify(self) -> ChainVerdict:
-        return verify(self._directory)
+        return verify(self._directory, self._anchors())
 
     def export(
         self, tenant: str | None = None, since: str | None = None, until: str | None = None

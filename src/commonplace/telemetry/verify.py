@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -60,22 +60,56 @@ class ChainVerdict:
         }
 
 
-def verify(directory: Path) -> ChainVerdict:
+def verify(
+    directory: Path, anchors: Mapping[str, list[tuple[str, Head]]] | None = None
+) -> ChainVerdict:
     """Check all chains of a data folder. Servers may be writing to them.
+
+    `anchors` are heads that were kept in a second place, each with the name of that place.
 
     A chain that is just being opened looks damaged for a moment, so a problem counts only if it is
     found again.
     """
-    verdict = _verify_once(directory)
+    verdict = _verify_once(directory, anchors or {})
     for _ in range(RECHECKS):
         if verdict.ok:
             break
         time.sleep(RECHECK_SECONDS)
-        verdict = _verify_once(directory)
+        verdict = _verify_once(directory, anchors or {})
     return verdict
 
 
-def _verify_once(directory: Path) -> ChainVerdict:
+def read_removed(directory: Path) -> dict[str, Head]:
+    """Return the chains that retention removed, with their heads, by its own records."""
+    removed: dict[str, Head] = {}
+    for path in sorted(chains_folder(directory).glob("*.jsonl")):
+        for line in _lines(path):
+            if b'"type":"retention"' in line:
+                removed |= _removed_by(line)
+    return removed
+
+
+def mentioned_chains(directory: Path) -> set[str]:
+    """Return the names of chains that others recorded, or that the register lists."""
+    chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
+    return {*_read_marks(chains), *registered_names(directory)}
+
+
+def _removed_by(line: bytes) -> dict[str, Head]:
+    """Return what a record of retention lists; nothing for any other record."""
+    try:
+        record = orjson.loads(line)
+        if record.get("type") != "retention":
+            return {}
+        return {
+            str(name): Head(int(count), str(digest))
+            for name, (count, digest) in record["removed"].items()
+        }
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _verify_once(directory: Path, anchors: Mapping[str, list[tuple[str, Head]]]) -> ChainVerdict:
     verdict = ChainVerdict()
     chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
     heads = {path.stem: path for path in sorted(heads_folder(directory).glob("*.head"))}
@@ -83,10 +117,14 @@ def _verify_once(directory: Path) -> ChainVerdict:
         # Otherwise it was created after the chains were listed.
         if not (chains_folder(directory) / f"{name}.jsonl").exists():
             verdict.problems.append(ChainProblem(name, None, "the file of the chain is missing"))
+    removed = read_removed(directory)
     marks_by_chain = _read_marks(chains)
+    for name, heads_elsewhere in anchors.items():
+        marks_by_chain.setdefault(name, []).extend(_Mark(*mark) for mark in heads_elsewhere)
     for name, marks in marks_by_chain.items():
         if (
             name not in chains
+            and name not in removed
             and name not in heads
             and not (chains_folder(directory) / f"{name}.jsonl").exists()
         ):
@@ -97,7 +135,8 @@ def _verify_once(directory: Path) -> ChainVerdict:
                     f"the chain and its head are missing; {marks[0].witness} recorded it",
                 )
             )
-    _check_register(directory, chains.keys() | heads.keys() | marks_by_chain.keys(), verdict)
+    known = chains.keys() | heads.keys() | marks_by_chain.keys() | removed.keys()
+    _check_register(directory, known, verdict)
     for name, path in chains.items():
         verdict.chains += 1
         marks = marks_by_chain.get(name, [])

@@ -41,6 +41,7 @@ def find_contradictions(settings: Settings) -> Iterator[Conflict]:
     """Yield what is wrong between settings, or with the form of a text."""
     for conflict in _check_files(settings.mcp.files):
         yield conflict._replace(key=f"mcp.files.{conflict.key}")
+    yield from _check_anchor(settings.audit.anchor)
     yield from _check_reach(settings.server)
     yield from _check_metadata(settings.auth)
     if settings.auth.authorization_servers and not settings.auth.resource_url:
@@ -49,6 +50,14 @@ def find_contradictions(settings: Settings) -> Iterator[Conflict]:
             "is required once auth.authorization_servers is set: clients compare it with the "
             "address they use",
         )
+
+
+def _check_anchor(anchor: str) -> Iterator[Conflict]:
+    """Refuse an address that others on the network could read or change on its way."""
+    parts = urlsplit(anchor)
+    is_loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    if "://" in anchor and parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
+        yield Conflict("audit.anchor", "must be a file or an https:// address")
 
 
 def _check_reach(server: ServerSettings) -> Iterator[Conflict]:

@@ -68,6 +68,21 @@ class AuditSettings(Section):
     segment_bytes: int = setting(
         64 * MEBIBYTE, "Size at which a process starts the next file of its chain.", minimum=4096
     )
+    retention_days: int = setting(
+        0,
+        "Remove records older than this many days; what is left can still be verified. "
+        "0: keep all.",
+        minimum=0,
+        maximum=36_500,
+    )
+    anchor: str = setting(
+        "",
+        "A second place for the heads of chains: a file, or an https address that gets them by "
+        "POST; empty: none.",
+    )
+    anchor_minutes: float = setting(
+        60.0, "How often a server writes the heads there.", minimum=0.01, maximum=10_080
+    )
     recent_reads: int = setting(
         1000, "Reads kept in memory for the console, redacted.", minimum=0, maximum=100_000
     )

@@ -12,6 +12,7 @@ import orjson
 from commonplace.kernel.clock import iso
 from commonplace.kernel.json_types import JsonObject
 from commonplace.storage.audit.records import ArrivedChain, AuditTable
+from commonplace.telemetry.anchor import Marks, merge_marks
 from commonplace.telemetry.chain import CHAIN_NAME, Head, unseal
 from commonplace.telemetry.query import AuditFilter
 from commonplace.telemetry.trail import AuditTrail
@@ -21,15 +22,12 @@ CATCH_UP_SECONDS = 2.0  # wait this long for this server's own latest records
 SILENT_SECONDS = 30.0  # a server that runs reports every five seconds
 RECHECK_SECONDS = 1.0
 
-Marks = Mapping[str, list[tuple[str, Head]]]
-"""Heads of chains by name, each with the one who recorded it."""
-
 
 class TeamTrail:
     """An `AuditTrail` over all servers.
 
     `catch_up` brings this server's latest records to the database; `folder` is its own spool,
-    which is verified too.
+    which is verified too. `anchors` returns heads that were kept in a second place.
     """
 
     def __init__(
@@ -38,12 +36,14 @@ class TeamTrail:
         *,
         catch_up: Callable[[float], object] = lambda seconds: None,
         folder: AuditTrail | None = None,
+        anchors: Callable[[], Marks] = dict,
         silent_seconds: float = SILENT_SECONDS,
         recheck_seconds: float = RECHECK_SECONDS,
     ) -> None:
         self._table = table
         self._catch_up = catch_up
         self._folder = folder
+        self._anchors = anchors
         self._silent_seconds = silent_seconds
         self._recheck_seconds = recheck_seconds
 
@@ -72,7 +72,7 @@ class TeamTrail:
     def _verify_once(self) -> ChainVerdict:
         verdict = ChainVerdict()
         chains = {chain.name: chain for chain in self._table.chains()}
-        marks = _read_marks(self._table.openings())
+        marks = merge_marks(_read_marks(self._table.openings()), self._anchors())
         for name in marks.keys() - chains.keys():
             witness = marks[name][0][0]
             problem = f"no record of the chain arrived; {witness} recorded it"
