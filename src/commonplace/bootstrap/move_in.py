@@ -70,6 +70,7 @@ class Mover(Protocol):
 
 def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     """Yield the movers of all parts, in the order in which they are moved."""
+    from commonplace.bootstrap.move_audit import AuditMover
     from commonplace.bootstrap.move_counts import FeedbackMover, UsageMover
     from commonplace.bootstrap.move_instructions import InstructionMover
     from commonplace.bootstrap.move_keys import KeyMover
@@ -79,6 +80,7 @@ def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     yield UsageMover(database)
     yield FeedbackMover(database)
     yield KeyMover(PostgresKeys(database))
+    yield AuditMover(database)
 
 
 def require_same(part: str, stored: Mapping[str, str], sent: Mapping[str, str]) -> str:
