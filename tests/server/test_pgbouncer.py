@@ -23,10 +23,7 @@ from pgbouncer import POOLER_VARIABLE, PgBouncer
 from servers import drop_database, make_database
 
 ROOT = Path(__file__).parents[2]
-SUITES = (
-    "tests/contract/files/test_files_writing.py",
-    "tests/contract/memory/test_memory_outputs.py",
-)
+SUITES = ("tests/contract/files/test_files_writing.py",)
 ALL_SUITES = ("tests/contract/files", "tests/contract/memory")
 STATE = """
 SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),

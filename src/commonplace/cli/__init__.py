@@ -22,6 +22,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{problem}\n")
         return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except ModuleNotFoundError as error:
+        return _report_missing_module(error)
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:2] == ["shim", "run"]:
         return _drop_in(arguments[2:])
     if arguments[:1] == ["serve"]:
@@ -38,6 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     from commonplace.cli.commands import run
 
     return run(arguments)
+
+
+def _report_missing_module(error: ModuleNotFoundError) -> int:
+    """Say which extra is not installed."""
+    from commonplace.cli.serve import report
+    from commonplace.kernel.extras import explain_missing_module
+
+    explained = explain_missing_module(error)
+    if explained is None:
+        raise error
+    return report(explained)
 
 
 def _overview(asked: bool) -> int:

@@ -7,6 +7,7 @@ answers.
 from __future__ import annotations
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.extras import explain_missing_module
 from commonplace.storage.disk.access import FULL, REFUSALS, unusable_path
 from commonplace.storage.errors import CODES, STORAGE_FULL, disk_full
 
@@ -18,6 +19,8 @@ def explain_failure(error: BaseException) -> CommonplaceError | None:
     """Return the error to show to a caller, or None if it may be a defect of the program."""
     if isinstance(error, CommonplaceError):
         return error
+    if isinstance(error, ModuleNotFoundError):
+        return explain_missing_module(error)
     if isinstance(error, OSError):
         if error.errno in FULL:
             return disk_full()

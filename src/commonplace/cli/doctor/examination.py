@@ -14,6 +14,7 @@ from commonplace.cli.doctor.check import DoctorCheck
 from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.extras import explain_missing_module
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
 from commonplace.storage.disk.access import unusable_path
 
@@ -71,6 +72,11 @@ def _run_check(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator
         yield from step()
     except CommonplaceError as error:
         yield DoctorCheck(name, "fail", error.message, error.hint or "")
+    except ModuleNotFoundError as error:
+        missing = explain_missing_module(error)
+        if missing is None:
+            raise
+        yield DoctorCheck(name, "fail", missing.message, missing.hint or "")
     except OSError as error:
         refused = unusable_path(error)
         yield DoctorCheck(name, "fail", refused.message, refused.hint or "")
