@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from commonplace.bootstrap.team import on_postgres
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.settings import Settings
-from commonplace.telemetry.anchor import Anchor, Marks, read_anchors
-from commonplace.telemetry.chain import Head
-from commonplace.telemetry.retention import prune_chains
+from commonplace.storage.audit.anchor import Anchor, read_anchors
+from commonplace.storage.audit.retention import prune_chains
+from commonplace.telemetry.chain import Head, Marks
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services

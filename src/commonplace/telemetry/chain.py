@@ -43,6 +43,9 @@ class Head:
 
 EMPTY = Head(0, GENESIS)
 
+Marks = dict[str, list[tuple[str, Head]]]
+"""Heads of chains by name, each with the one who recorded it."""
+
 
 def seal(record: JsonObject, head: Head) -> tuple[bytes, Head]:
     """Return the next line of a chain, and the new head."""

@@ -9,8 +9,7 @@ from typing import Protocol
 import orjson
 
 from commonplace.kernel.json_types import JsonObject
-from commonplace.telemetry.anchor import Marks
-from commonplace.telemetry.chain import chains_folder
+from commonplace.telemetry.chain import Marks, chains_folder
 from commonplace.telemetry.query import AuditFilter, query_audit
 from commonplace.telemetry.verify import ChainVerdict, verify
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from commonplace.telemetry.chain import (
     CHAIN_NAME,
     EMPTY,
     Head,
+    Marks,
     chains_folder,
     heads_folder,
     register_path,
@@ -60,9 +61,7 @@ class ChainVerdict:
         }
 
 
-def verify(
-    directory: Path, anchors: Mapping[str, list[tuple[str, Head]]] | None = None
-) -> ChainVerdict:
+def verify(directory: Path, anchors: Marks | None = None) -> ChainVerdict:
     """Check all chains of a data folder. Servers may be writing to them.
 
     `anchors` are heads that were kept in a second place, each with the name of that place.
@@ -109,7 +108,7 @@ def _removed_by(line: bytes) -> dict[str, Head]:
         return {}
 
 
-def _verify_once(directory: Path, anchors: Mapping[str, list[tuple[str, Head]]]) -> ChainVerdict:
+def _verify_once(directory: Path, anchors: Marks) -> ChainVerdict:
     verdict = ChainVerdict()
     chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
     heads = {path.stem: path for path in sorted(heads_folder(directory).glob("*.head"))}

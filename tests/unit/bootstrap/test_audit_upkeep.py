@@ -13,7 +13,7 @@ from commonplace.bootstrap.app import App, build
 from commonplace.bootstrap.audit_upkeep import prune_audit
 from commonplace.bootstrap.team import on_postgres
 from commonplace.kernel.settings import AuditSettings, Settings, StorageSettings
-from commonplace.telemetry.anchor import read_anchors
+from commonplace.storage.audit.anchor import read_anchors
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.query import AuditFilter
 

@@ -11,9 +11,9 @@ import orjson
 
 from commonplace.kernel.clock import iso
 from commonplace.kernel.json_types import JsonObject
+from commonplace.storage.audit.anchor import merge_marks
 from commonplace.storage.audit.records import ArrivedChain, AuditTable
-from commonplace.telemetry.anchor import Marks, merge_marks
-from commonplace.telemetry.chain import CHAIN_NAME, Head, unseal
+from commonplace.telemetry.chain import CHAIN_NAME, Head, Marks, unseal
 from commonplace.telemetry.query import AuditFilter
 from commonplace.telemetry.trail import AuditTrail
 from commonplace.telemetry.verify import ChainProblem, ChainVerdict
@@ -161,9 +161,9 @@ def _check_marks(
             verdict.problems.append(ChainProblem(chain, head.count - 1, problem))
 
 
-def _read_marks(openings: Iterable[tuple[str, bytes]]) -> dict[str, list[tuple[str, Head]]]:
+def _read_marks(openings: Iterable[tuple[str, bytes]]) -> Marks:
     """Return the heads of other chains that opening records contain."""
-    marks: dict[str, list[tuple[str, Head]]] = {}
+    marks: Marks = {}
     for witness, line in openings:
         try:
             heads = orjson.loads(line).get("heads")

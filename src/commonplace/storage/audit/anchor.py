@@ -7,20 +7,16 @@ place of its own before reveals it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.durability import sync_data
-from commonplace.telemetry.chain import CHAIN_NAME, Head, heads_folder
+from commonplace.telemetry.chain import CHAIN_NAME, Head, Marks, heads_folder
 
 POST_SECONDS = 10.0
 WITNESS = "the anchor"
-
-Marks = dict[str, list[tuple[str, Head]]]
-"""Heads of chains by name, each with the one who recorded it."""
 
 
 class Anchor:
@@ -75,7 +71,7 @@ def read_anchors(path: Path) -> Marks:
     return marks
 
 
-def merge_marks(first: Mapping[str, list[tuple[str, Head]]], second: Marks) -> Marks:
+def merge_marks(first: Marks, second: Marks) -> Marks:
     """Return the marks of both."""
     return {
         name: [*first.get(name, []), *second.get(name, [])] for name in first.keys() | second.keys()

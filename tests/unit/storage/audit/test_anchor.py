@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.telemetry.anchor import Anchor, read_anchors
+from commonplace.storage.audit.anchor import Anchor, read_anchors
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.chain import register_path
 from commonplace.telemetry.verify import verify

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.storage.audit.retention import prune_chains
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.chain import registered_names
-from commonplace.telemetry.retention import prune_chains
 from commonplace.telemetry.verify import verify
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
