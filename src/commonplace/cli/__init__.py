@@ -50,7 +50,7 @@ def _run(arguments: list[str]) -> int:
 def _report_missing_module(error: ModuleNotFoundError) -> int:
     """Say which extra is not installed."""
     from commonplace.cli.serve import report
-    from commonplace.kernel.extras import explain_missing_module
+    from commonplace.kernel.config.extras import explain_missing_module
 
     explained = explain_missing_module(error)
     if explained is None:

@@ -6,8 +6,8 @@ answers.
 
 from __future__ import annotations
 
+from commonplace.kernel.config.extras import explain_missing_module
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.extras import explain_missing_module
 from commonplace.storage.disk.access import FULL, REFUSALS, unusable_path
 from commonplace.storage.errors import CODES, STORAGE_FULL, disk_full
 

@@ -13,8 +13,8 @@ from commonplace.cli.doctor import stored
 from commonplace.cli.doctor.check import DoctorCheck
 from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.session import session
+from commonplace.kernel.config.extras import explain_missing_module
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.extras import explain_missing_module
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
 from commonplace.storage.disk.access import unusable_path
 

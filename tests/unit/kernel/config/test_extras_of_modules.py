@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.kernel.extras import EXTRAS, explain_missing_module
+from commonplace.kernel.config.extras import EXTRAS, explain_missing_module
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.parametrize(
