@@ -79,7 +79,9 @@ class Deployment:
         return await self.call(tenant, tool, **arguments)
 
     async def _ask(self, tenant: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        params = {"name": tool, "arguments": {"project": PROJECT, **arguments}, "_meta": STATELESS}
+        if tool.startswith("file_"):
+            arguments = {"project": PROJECT, **arguments}
+        params = {"name": tool, "arguments": arguments, "_meta": STATELESS}
         headers = {
             "Authorization": f"Bearer {tenant}",
             "MCP-Protocol-Version": "2026-07-28",

@@ -15,7 +15,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +24,7 @@ import psycopg
 import pytest
 import redis
 from chaos_clients import Client, Deployment, Window, check_logs, mark_of
+from chaos_rules import RuleClient
 from conformance.program import COMMONPLACE, environment, serve_http
 from model_client import KEKS, configure, external_models
 
@@ -32,6 +33,7 @@ from servers import FAST, Postgres, Valkey
 
 SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"
 SERVERS, WORKERS, CLIENTS, TENANTS = 3, 2, 50, 10
+AUTHORS = 5  # clients that change instructions
 ROUNDS = int(os.environ.get("COMMONPLACE_CHAOS_ROUNDS", "8")) if SOAK else 1
 FAULT_SECONDS = 8.0 if SOAK else 2.0
 CALM_SECONDS = 4.0 if SOAK else 1.0
@@ -65,8 +67,13 @@ class World:
         ]:
             self._configure(folder / name)
         self._command(folder / "server0", "migrate")
+        made = self._command(
+            folder / "server0", "keys", "add", "--tenant", "authors", "--label", "author", "--json"
+        )
+        self.author_key = str(json.loads(made)["key"])
+        writing = {"MCP_ENABLE_MUTATION": "1"}
         self.servers = [
-            stack.enter_context(serve_http(folder / f"server{n}", None, "--no-worker")).url
+            stack.enter_context(serve_http(folder / f"server{n}", writing, "--no-worker")).url
             for n in range(SERVERS)
         ]
         self.workers = [self.start_worker(number) for number in range(WORKERS)]
@@ -82,7 +89,7 @@ class World:
         storage = {"url": self.postgres.url, "cache_url": self.valkey.url}
         configure(data, files, storage=storage, auth={"mode": "passthrough"})
 
-    def _command(self, data: Path, *arguments: str) -> None:
+    def _command(self, data: Path, *arguments: str) -> str:
         done = subprocess.run(
             [str(COMMONPLACE), *arguments],
             env=environment(data),
@@ -91,6 +98,7 @@ class World:
             text=True,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def start_worker(self, number: int) -> subprocess.Popen[bytes]:
         data = self.folder / f"worker{number}"
@@ -206,7 +214,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @contextlib.asynccontextmanager
-async def at_work(clients: list[Client]) -> AsyncIterator[None]:
+async def at_work(clients: Sequence[Client | RuleClient]) -> AsyncIterator[None]:
     stop = asyncio.Event()
     tasks = [asyncio.create_task(client.run(stop, PAUSE_SECONDS)) for client in clients]
     yield
@@ -222,7 +230,10 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
         clients = [
             Client(n, KEYS[n % TENANTS], deployment, random.Random(n)) for n in range(CLIENTS)
         ]
-        async with at_work(clients):
+        authors = [
+            RuleClient(n, world.author_key, deployment, random.Random(n)) for n in range(AUTHORS)
+        ]
+        async with at_work([*clients, *authors]):
             begun = time.monotonic()
             await asyncio.sleep(CALM_SECONDS * 3)
             windows[0].lasted_seconds = time.monotonic() - begun
@@ -236,6 +247,7 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
         deployment.window = Window("(after all)")
         windows.append(deployment.window)
         end = await end_state(world, deployment, clients)
+        end |= await rules_at_the_end(authors)
         deployment.wrong += leaks(world.model)
         return windows, deployment.wrong, end
 
@@ -293,6 +305,17 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
         "files that waited for their tenant's next call": str(waiting),
         "words settled after": f"{words:.1f} s",
         "vectors settled after": f"{vectors:.1f} s",
+    }
+
+
+async def rules_at_the_end(authors: list[RuleClient]) -> dict[str, str]:
+    """Look up every instruction that was promised."""
+    await asyncio.gather(*(author.check() for author in authors))
+    return {
+        "instructions acknowledged": str(
+            sum(len(author.live) + len(author.removed) for author in authors)
+        ),
+        "instructions in doubt": str(sum(len(author.doubtful) for author in authors)),
     }
 
 
