@@ -112,7 +112,7 @@ def export_tenant(
         raise CommonplaceError(
             INVALID_ARGUMENT, f"{folder} is not empty.", hint="Name a new folder."
         )
-    counts = count_tenant(services, tenant)
+    _require_any(tenant, count_tenant(services, tenant))
     make_private_folder(folder)
     progress("files")
     files = asyncio.run(_export_files(services.files, tenant, folder))
@@ -132,7 +132,6 @@ def export_tenant(
             lines.write(line + b"\n")
             records += 1
     found = {"files": files, "memory": memory.entries, "keys": len(keys), "audit": records}
-    _require_any(tenant, {**counts, "audit": records})
     manifest: JsonObject = {
         "product": "commonplace",
         "version": __version__,
