@@ -66,6 +66,10 @@ class Caller:
         """The structured answer, or the error as a dictionary under `error`."""
         return asyncio.run(self._call(tool, {"project": self.project, **arguments}))
 
+    def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that has no project."""
+        return asyncio.run(self._call(tool, arguments))
+
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         async with (
             httpx2.AsyncClient(headers=self.headers, timeout=30) as http,

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from conformance.program import COMMONPLACE, environment
-from model_client import Caller, configure
+from model_client import Caller, configure, until
 from team_server import TeamServer
 
 from servers import _package, drop_database, with_database
@@ -62,13 +62,18 @@ def test_a_dump_taken_while_serving_restores_everything(
     ]
     restored = with_database(postgres_url, NAME)
     drop_database(postgres_server, restored)
-    flags = ("--auth", "passthrough")
-    server = TeamServer(tmp_path / "one", {"url": postgres_url}, flags=flags)
+    flags, extra = ("--auth", "keys"), {"MCP_ENABLE_MUTATION": "1"}
+    server = TeamServer(tmp_path / "one", {"url": postgres_url}, flags=flags, extra=extra)
     try:
-        caller = Caller(server.url, bearer="team-a-0123456789")
+        added = "commonplace keys add --tenant team-a --label alice --scope admin"
+        (key,) = re.findall(r"cp_\S+", run(added, postgres_url, tmp_path / "one"))
+        caller = Caller(server.url, bearer=key)
         for number in range(5):
             caller.call("file_write", path=f"/{number}.md", content=f"The walrus sings {number}.")
-        entry = caller.call("rekall_add", type="bug", title="Walrus noise", content="Loud.")
+        entry = caller.ask("rekall_add", type="bug", title="Walrus noise", content="Loud.")
+        rule = {"id": "walrus-rule", "title": "Walruses", "body": "Be kind to every walrus."}
+        created = caller.ask("instructions_add", entry=rule, lax=True)
+        assert created["created"] is True, created
         caller.settled()
         stat = caller.call("file_stat", path="/3.md")
         configure(
@@ -76,6 +81,7 @@ def test_a_dump_taken_while_serving_restores_everything(
             {"search": {"embedding": {"provider": "off"}}},
             storage={"url": restored},
         )
+        until(lambda: audited(caller) >= 7)
         for command in commands:
             run(command, postgres_url, tmp_path / "two")
         caller.call("file_write", path="/later.md", content="Written after the dump.")
@@ -83,12 +89,20 @@ def test_a_dump_taken_while_serving_restores_everything(
         server.close()
     second = TeamServer(tmp_path / "two", {"url": restored}, flags=flags)
     try:
-        caller = Caller(second.url, bearer="team-a-0123456789")
+        caller = Caller(second.url, bearer=key)
         assert len(caller.found("walrus", limit=10)) == 5
         assert caller.call("file_stat", path="/3.md") == stat
         assert caller.call("file_stat", path="/later.md")["exists"] is False
-        assert entry["id"] in str(caller.call("rekall_search", query="walrus noise"))
+        assert entry["id"] in str(caller.ask("rekall_search", query="walrus noise"))
+        found = caller.ask("instructions_get", id="walrus-rule")
+        assert "Be kind to every walrus." in str(found)
+        assert audited(caller) >= 7
+        assert caller.ask("audit_verify")["ok"] is True
         caller.call("file_write", path="/new.md", content="The restored database takes writes.")
     finally:
         second.close()
         drop_database(postgres_server, restored)
+
+
+def audited(caller: Caller) -> int:
+    return len(caller.ask("audit_query", limit=100)["records"])

@@ -172,7 +172,9 @@ class McpEndpoint:
         ):
             return TO_SDK
         stateless = _is_stateless(request, message)
-        if not stateless and not await self._sdk.finds_session(request):
+        if not (
+            stateless or self._sdk.holds_session(request) or await self._sdk.finds_session(request)
+        ):
             return TO_SDK
         large = incoming if incoming is not None and incoming.is_large else None
         try:

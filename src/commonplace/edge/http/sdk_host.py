@@ -36,23 +36,26 @@ class SdkHost:
         self._received: Callable[[SessionRecord, str], Awaitable[None]] = _ignore
 
     def holds_session(self, request: Request) -> bool:
-        """Tell whether the request is in an open session of its caller; keeps it from idling."""
-        return (
+        """Whether the request belongs to an open session of its caller, which stays awake by it."""
+        held = (
             request.session is not None
             and self._sessions is not None
             and request.era is ProtocolEra.HANDSHAKE
             and self._sessions.holds(request.session, request.caller)
         )
+        if held and self._directory is not None and request.session is not None:
+            self._directory.note_use(request.session)
+        return held
 
     async def finds_session(self, request: Request) -> bool:
-        """Tell whether the request belongs to a session that this or another server opened."""
+        """Whether the request belongs to an open session, which another server may have opened."""
         if self.holds_session(request):
-            if self._directory is not None and request.session is not None:
-                self._directory.note_use(request.session)
             return True
-        if self._directory is None or not request.session:
-            return False
-        if request.era is not ProtocolEra.HANDSHAKE:
+        if (
+            self._directory is None
+            or not request.session
+            or request.era is not ProtocolEra.HANDSHAKE
+        ):
             return False
         self._follow(self._directory)
         return await self._directory.find(request.session, request.caller.apikey_hash) is not None
