@@ -191,6 +191,17 @@ def test_a_folder_is_watched_and_only_one_process_leads(start: Start, tmp_path: 
             watching.wait(20)
 
 
+def test_the_starter_set_of_a_team_is_stored_in_its_catalogue(start: Start, tmp_path: Path) -> None:
+    one = start("one")
+    for said in ("stored ", "all starter files exist already"):
+        done = command(tmp_path / "one", "init")
+        assert done.returncode == 0, done.stderr
+        assert said in done.stderr
+    assert one.call("instructions/list")["count"] > 3
+    assert one.call("gates/evaluate")["results"]
+    assert not (tmp_path / "one" / "instructions").exists()
+
+
 def test_synchronising_needs_the_database_of_a_team(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "commonplace", "--data", str(tmp_path), "instructions", "sync"]
     done = subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -14,6 +14,9 @@ from commonplace.cli.printing import JsonFlag, err, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from commonplace.kernel.settings import Settings
 
 CHUNK = 200
 
@@ -123,10 +126,37 @@ def export(
 def init() -> None:
     """Write a starter set of instructions, gates and prompt criteria. Existing files are kept.
 
+    On PostgreSQL they are stored in the catalogue of the team.
+
     Example:
       commonplace init
     """
+    from commonplace.bootstrap.team import on_postgres
     from commonplace.instructions.starter import write_starter
 
-    written = write_starter(session().config().settings.instructions_directory)
+    settings = session().config().settings
+    if on_postgres(settings):
+        _store_starter(settings)
+        return
+    written = write_starter(settings.instructions_directory)
     say(f"wrote {', '.join(written)}" if written else "all starter files exist already")
+
+
+def _store_starter(settings: Settings) -> None:
+    """Store the starter set in the catalogue of a team, as if a folder moved in."""
+    import tempfile
+
+    from commonplace.bootstrap.move_instructions import InstructionMover
+    from commonplace.instructions.starter import write_starter
+
+    mover = InstructionMover(settings, session().app().services.postgres)
+    with tempfile.TemporaryDirectory() as name:
+        write_starter(Path(name) / "instructions")
+        moved = session().record_change(
+            "instructions_init", {}, lambda: mover.move(Path(name), lambda done, total: None)
+        )
+    say(
+        f"stored {moved.added} starter files in the database"
+        if moved.added
+        else "all starter files exist already"
+    )
