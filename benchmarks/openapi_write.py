@@ -85,8 +85,8 @@ def main() -> None:
                 check=True,
             )
             results.append([float(part) for part in done.stdout.split()])
-        seconds = statistics.median(one[0] for one in results)
-        peak = max(one[1] for one in results)
+        seconds = statistics.median(result[0] for result in results)
+        peak = max(result[1] for result in results)
         print(
             f"{case:<20}{seconds:>9.2f}{peak:>9.0f}"
             f"{reference if reference is not None else '-':>13}"

@@ -79,8 +79,10 @@ def process(tmp_path: Path, era: str | None) -> Iterator[Lines]:
 
 def flat(answers: list[Any]) -> list[dict[str, Any]]:
     """Answers of batches count; notifications of the server do not."""
-    each = [one for answer in answers for one in (answer if isinstance(answer, list) else [answer])]
-    return [one for one in each if "id" in one and "method" not in one]
+    each = [
+        item for answer in answers for item in (answer if isinstance(answer, list) else [answer])
+    ]
+    return [item for item in each if "id" in item and "method" not in item]
 
 
 def settle(process: Lines, sent: list[bytes], era: str | None) -> None:
@@ -289,13 +291,13 @@ def test_it_does_not_matter_where_writes_are_split(
         {"jsonrpc": "2.0", "id": number, "method": "ping", "params": {"pad": "ü" * (number * 7)}}
         for number in range(lead, 12)
     ]
-    data = b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in asked)
+    data = b"".join(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in asked)
     answers: list[Any] = []
     for cut in cuts:
         answers += shared.exchange(data[:cut], lambda read: True)
         data = data[cut:]
     answers += shared.exchange(data, lambda read: len(answers) + len(read) >= len(asked))
-    assert answers == [{"jsonrpc": "2.0", "id": one["id"], "result": {}} for one in asked]
+    assert answers == [{"jsonrpc": "2.0", "id": item["id"], "result": {}} for item in asked]
 
 
 def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) -> None:
@@ -318,7 +320,9 @@ def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) ->
         (answers,) = process.exchange(
             json.dumps(batch).encode() + b"\n", lambda read: len(read) >= 1
         )
-        assert sorted((str(one["id"]), one.get("error", {}).get("code")) for one in answers) == [
+        assert sorted(
+            (str(answer["id"]), answer.get("error", {}).get("code")) for answer in answers
+        ) == [
             ("1", None),
             (str(10**25), None),
             ("2", None),
@@ -345,7 +349,7 @@ def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) ->
         (rest,) = process.exchange(
             json.dumps(cancelled).encode() + b"\n", lambda read: len(read) >= 1
         )
-        assert [one["id"] for one in rest] == [6]
+        assert [item["id"] for item in rest] == [6]
 
 
 def test_a_line_above_the_limit_is_refused_and_the_next_one_served(tmp_path: Path) -> None:
@@ -397,7 +401,9 @@ def test_a_regular_file_as_input_is_answered_whole(tmp_path: Path, last_newline:
         }
     ]
     script = tmp_path / "in.jsonl"
-    script.write_text("\n".join(json.dumps(one) for one in asked) + ("\n" if last_newline else ""))
+    script.write_text(
+        "\n".join(json.dumps(item) for item in asked) + ("\n" if last_newline else "")
+    )
     with script.open("rb") as given:
         finished = subprocess.run(
             [str(COMMONPLACE), "serve"],

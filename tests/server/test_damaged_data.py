@@ -217,7 +217,7 @@ def test_a_server_detects_damage_and_reports_it_in_readiness_and_status(data: Pa
     with serve_http(data) as server:
         wait_for(lambda: ready(server)["integrity"]["status"] == "damaged", 60)
         found = ready(server)["integrity"]["damage"]
-        assert {one["remedy"] for one in found} == {"rebuild"}
+        assert {finding["remedy"] for finding in found} == {"rebuild"}
         assert str(data) not in json.dumps(found)
         assert call(server, "server_status", {})["integrity"]["damage"] == found
 

@@ -240,21 +240,21 @@ def test_nothing_that_was_written_contains_a_key(model: ModelServer, tmp_path: P
     with serve_http(data, loud, "--config", str(config / "commonplace.yaml")) as served:
         caller, refused = Caller(served.url, bearer=KEY_A), Caller(served.url, bearer=KEY_B)
         model.refused_keys = {KEY_B}  # this model repeats the key in its error
-        for one in (caller, refused):
-            answers.append(one.call("file_write", path="/a.md", content="the green walnut"))
-            answers.append(one.call("file_read", path="/missing"))
+        for item in (caller, refused):
+            answers.append(item.call("file_write", path="/a.md", content="the green walnut"))
+            answers.append(item.call("file_read", path="/missing"))
         model.fault = lambda request: (400, request.raw + request.key.encode())
         answers.append(caller.call("file_write", path="/b.md", content="never embedded"))
         until(lambda: caller.status()["dead"])
         model.well()
-        for one in (caller, refused):
+        for item in (caller, refused):
             answers += [
-                one.call("file_search", query="walnut", explain=True),
-                one.status(),
-                one.call("health_check"),
-                one.call("audit_query"),
+                item.call("file_search", query="walnut", explain=True),
+                item.status(),
+                item.call("health_check"),
+                item.call("audit_query"),
             ]
-            answers.append(one.call("metrics_snapshot"))
+            answers.append(item.call("metrics_snapshot"))
         model.fault = model.hang
         caller.call("file_write", path="/c.md", content="on its way at the end")
         until(lambda: any("on its way" in str(request.body) for request in model.requests))

@@ -298,7 +298,7 @@ def test_a_cycle_of_references_is_reported_within_a_second(ask: Ask, version: st
         ]
     )
     took = time.perf_counter() - begun
-    assert {one["rule"] for one in checked["structuredContent"]["errors"]} == {"ref-circular"}
+    assert {error["rule"] for error in checked["structuredContent"]["errors"]} == {"ref-circular"}
     assert parsed["structuredContent"]["circular_refs"]
     assert walked["structuredContent"]["circular_refs"]
     assert took < 3, took  # three calls

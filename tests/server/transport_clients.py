@@ -97,7 +97,9 @@ class Http:
         _, received, body = self.server.post("/mcp", message, {**self.headers, **named})
         if method == "initialize":
             self.headers["Mcp-Session-Id"] = received["mcp-session-id"]
-        return next(one for one in messages(received, body) if one.get("id") == self.ids)
+        return next(
+            message for message in messages(received, body) if message.get("id") == self.ids
+        )
 
     def bare(self, method: str, params: Any = None) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(

@@ -82,11 +82,11 @@ def lexical_evidence(
     parameters: Parameters = DEFAULT,
 ) -> float:
     prior = parameters.prior_terms * math.log1p(documents)
-    told = information / (information + prior) if information > 0 else 0.0
+    informed_share = information / (information + prior) if information > 0 else 0.0
     return (
         parameters.lexical_weight
         * share
-        * told
+        * informed_share
         * (1 + parameters.coverage_gain * coverage * coverage)
     )
 

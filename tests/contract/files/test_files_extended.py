@@ -308,15 +308,15 @@ def test_restorable_files_are_listed_newest_first(box: Box) -> None:
         box.write(path, path)
         box.call("file_delete", path=path)
     box.write("/back", "again")
-    assert [one["path"] for one in box.call("file_deleted")["files"]] == [
+    assert [file["path"] for file in box.call("file_deleted")["files"]] == [
         "/d/three",
         "/d/two",
         "/one",
     ]
     page = box.call("file_deleted", limit=1, offset=1)
-    assert ([one["path"] for one in page["files"]], page["has_more"]) == (["/d/two"], True)
+    assert ([file["path"] for file in page["files"]], page["has_more"]) == (["/d/two"], True)
     box.call("file_restore", path="/d")
-    assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/one"]
+    assert [file["path"] for file in box.call("file_deleted")["files"]] == ["/one"]
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_fix_prunes_paths_and_schemas_separately() -> None:
     )
     types = {
         option: [
-            one["type"] for one in Tools().call("oas_fix", spec=spec, **{option: True})["fixes"]
+            fix["type"] for fix in Tools().call("oas_fix", spec=spec, **{option: True})["fixes"]
         ]
         for option in ("prune", "prune_paths", "prune_schemas")
     }
@@ -123,20 +123,20 @@ def test_lists_are_sorted() -> None:
     spec = content(minimal(paths=paths, components={"schemas": named, "securitySchemes": schemes}))
     tools = Tools()
     operations = tools.call("oas_walk_operations", spec=spec)["summaries"]
-    assert [(one["path"], one["method"]) for one in operations] == [
+    assert [(operation["path"], operation["method"]) for operation in operations] == [
         ("/a", "GET"),
         ("/b", "GET"),
         ("/b", "POST"),
     ]
-    assert [one["path"] for one in tools.call("oas_walk_paths", spec=spec)["summaries"]] == [
+    assert [row["path"] for row in tools.call("oas_walk_paths", spec=spec)["summaries"]] == [
         "/a",
         "/b",
     ]
-    assert [one["name"] for one in tools.call("oas_walk_schemas", spec=spec)["summaries"]] == [
+    assert [row["name"] for row in tools.call("oas_walk_schemas", spec=spec)["summaries"]] == [
         "a",
         "b",
     ]
-    assert [one["name"] for one in tools.call("oas_walk_security", spec=spec)["summaries"]] == [
+    assert [row["name"] for row in tools.call("oas_walk_security", spec=spec)["summaries"]] == [
         "y",
         "z",
     ]

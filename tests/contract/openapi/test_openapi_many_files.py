@@ -67,8 +67,8 @@ def ask(root: Path) -> Any:
 
 def test_operations_in_other_files_are_counted_and_walked(ask: Any) -> None:
     assert (ask("parse")["path_count"], ask("parse")["operation_count"]) == (2, 2)
-    assert [one["operation_id"] for one in ask("walk_operations")["summaries"]] == ["list", "get"]
-    assert {one["name"] for one in ask("walk_parameters", name="limit")["summaries"]} == {"limit"}
+    assert [row["operation_id"] for row in ask("walk_operations")["summaries"]] == ["list", "get"]
+    assert {row["name"] for row in ask("walk_parameters", name="limit")["summaries"]} == {"limit"}
     assert ask("walk_responses", group_by="status_code")["groups"][0] == {"key": "200", "count": 2}
     assert ask("walk_refs")["total"] == 4, "references are shown as they are written"
 
@@ -80,7 +80,7 @@ def test_a_bundle_keeps_the_names_of_imports(ask: Any) -> None:
     spec = {"content": made["document"]}
     assert whole.call("validate", spec=spec)["valid"]
     assert {
-        one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"]
+        row["name"] for row in whole.call("walk_schemas", spec=spec, component=True)["summaries"]
     } >= {"Local", "Pet", "owner"}
     assert whole.call("walk_refs", spec=spec, target="#/components/schemas/Pet")["refs"] == [
         {"ref": "#/components/schemas/Pet", "count": 4}
@@ -106,7 +106,7 @@ def test_findings_of_other_files_name_their_origin(ask: Any, root: Path) -> None
     (root.parent / "paths/pet.yaml").write_text(
         FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list")
     )
-    errors = {one["rule"]: one for one in ask("validate")["errors"]}
+    errors = {error["rule"]: error for error in ask("validate")["errors"]}
     assert "owner.yaml" in errors["wrong-value"]["message"]
     assert errors["operation-id-duplicate"]["path"] == "/paths/~1pets~1{id}/get/operationId"
 
@@ -128,9 +128,9 @@ def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(
     )
     answer = ask("validate")
     shown = [
-        (one["message"].split()[0], one["path"].rsplit("/", 2)[-2])
-        for one in answer["warnings"]
-        if one["rule"] == "ref-external"
+        (warning["message"].split()[0], warning["path"].rsplit("/", 2)[-2])
+        for warning in answer["warnings"]
+        if warning["rule"] == "ref-external"
     ]
     assert sorted(shown) == [
         ("http://127.0.0.1:9/a.yaml", "a"),
@@ -145,14 +145,16 @@ def test_a_reference_relative_to_the_wrong_folder_is_reported(ask: Any, root: Pa
     )
     (root.parent / "lost.yaml").write_text("type: string\n")
     found = [
-        one
-        for one in (*ask("validate")["errors"], *ask("validate")["warnings"])
-        if one["rule"].startswith("ref-")
+        warning
+        for warning in (*ask("validate")["errors"], *ask("validate")["warnings"])
+        if warning["rule"].startswith("ref-")
     ]
-    assert [one["message"].split()[0] for one in found] == ["lost.yaml"]
+    assert [finding["message"].split()[0] for finding in found] == ["lost.yaml"]
     ignored = ask("validate", ignore=["ref-*"])
     assert not [
-        one for one in (*ignored["errors"], *ignored["warnings"]) if one["rule"].startswith("ref-")
+        warning
+        for warning in (*ignored["errors"], *ignored["warnings"])
+        if warning["rule"].startswith("ref-")
     ]
 
 
@@ -162,7 +164,7 @@ def test_findings_of_other_files_have_no_line(ask: Any, root: Path) -> None:
         FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list")
     )
     (root.parent / "root.yaml").write_text(ROOT + "tags: [{name: t}, {name: t}]\n")
-    errors = {one["rule"]: one for one in ask("validate")["errors"]}
+    errors = {error["rule"]: error for error in ask("validate")["errors"]}
     assert "line" not in errors["wrong-value"]
     assert "line" not in errors["operation-id-duplicate"]
     assert errors["tag-duplicate"]["line"] == 10
@@ -197,7 +199,7 @@ def test_unusual_references_are_resolved(tmp_path: Path, files: dict[str, str]) 
 def test_a_pointer_to_an_unnamed_entry_is_unresolved_in_the_document_itself() -> None:
     content = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: '#/'}}}\n"
     assert [
-        one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]
+        error["rule"] for error in Tools().call("oas_validate", spec={"content": content})["errors"]
     ] == ["ref-unresolved"]
 
 
@@ -205,7 +207,7 @@ def test_a_reference_that_may_not_be_followed_says_why(tmp_path: Path) -> None:
     text = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: 'http://169.254.169.254/x.yaml'}}}\n"
     (tmp_path / "root.yaml").write_text(text)
     answer = Tools().call("oas_validate", spec={"file": str(tmp_path / "root.yaml")})
-    assert [one["rule"] for one in answer["warnings"]] == ["ref-external"]
+    assert [warning["rule"] for warning in answer["warnings"]] == ["ref-external"]
     assert (
         "was not checked. 169.254.169.254 is in a private or local network"
         in answer["warnings"][0]["message"]

@@ -52,17 +52,21 @@ def test_shared_path_items_are_validated_as_part_of_their_path(version: str) -> 
 def test_operations_of_shared_items_are_listed_once_per_path(version: str) -> None:
     source = shared(version)
     assert Tools().call("oas_parse", spec=content(source))["operation_count"] == 1
-    assert [(one["method"], one["path"]) for one in listed("operations", source)] == [
-        ("GET", "/a/{id}")
-    ]
-    assert [one["method_count"] for one in listed("paths", source)] == [1]
-    assert [one["path"] for one in listed("parameters", source)] == ["/a/{id}"]
+    assert [
+        (operation["method"], operation["path"]) for operation in listed("operations", source)
+    ] == [("GET", "/a/{id}")]
+    assert [path_row["method_count"] for path_row in listed("paths", source)] == [1]
+    assert [parameter["path"] for parameter in listed("parameters", source)] == ["/a/{id}"]
 
 
 def test_an_item_of_two_paths_is_not_a_duplicate() -> None:
     source = shared(b="#/components/pathItems/p", c="#/paths/~1b")
     assert Tools().call("oas_parse", spec=content(source))["operation_count"] == 3
-    assert [one["path"] for one in listed("operations", source)] == ["/a/{id}", "/b", "/c"]
+    assert [operation["path"] for operation in listed("operations", source)] == [
+        "/a/{id}",
+        "/b",
+        "/c",
+    ]
     rules = {
         error["rule"] for error in Tools().call("oas_validate", spec=content(source))["errors"]
     }
@@ -71,7 +75,7 @@ def test_an_item_of_two_paths_is_not_a_duplicate() -> None:
 
 def test_an_item_that_no_path_uses_is_still_listed() -> None:
     source = minimal("3.1.0", components={"pathItems": {"p": ITEM}})
-    assert [one["path"] for one in listed("operations", source)] == [""]
+    assert [operation["path"] for operation in listed("operations", source)] == [""]
 
 
 def test_items_that_refer_to_themselves_are_bounded() -> None:

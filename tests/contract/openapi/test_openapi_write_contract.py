@@ -103,7 +103,7 @@ def test_fix_keeps_the_names_that_other_files_of_the_document_use(
         "Unused: {type: string}\n"
     )
     answer = tools.call("fix", spec={"file": "root.yaml"}, prune=True, fix_schema_names=True)
-    assert [(one["type"], one["path"]) for one in answer["fixes"]] == [
+    assert [(fix["type"], fix["path"]) for fix in answer["fixes"]] == [
         ("pruned-unused-schema", "/components/schemas/Unused")
     ]
 
@@ -159,7 +159,7 @@ def test_fix_flags(tools: Tools) -> None:
     assert tools.call("fix", spec=spec)["fix_count"] == 0
     for flag, kind in flags.items():
         assert kind in {
-            one["type"] for one in tools.call("fix", spec=spec, **{flag: True})["fixes"]
+            fix["type"] for fix in tools.call("fix", spec=spec, **{flag: True})["fixes"]
         }, flag
 
 
@@ -332,14 +332,14 @@ def test_generate_writes_types_by_default_and_client_and_server_on_request(
         str((tmp_path / "gen").resolve()),
     )
     assert answer["file_count"] == len(answer["files"])
-    assert all(set(one) == {"name", "size"} for one in answer["files"])
+    assert all(set(file) == {"name", "size"} for file in answer["files"])
     assert answer["generated_types"] == 1
     assert (answer["warning_count"], answer["critical_count"]) == (0, 0)
-    assert "client.go" not in {one["name"] for one in answer["files"]}
+    assert "client.go" not in {file["name"] for file in answer["files"]}
     both = tools.call(
         "generate", spec=CONTENT, output_dir="gen", client=True, server=True, package_name="pets"
     )
-    names = {one["name"] for one in both["files"]}
+    names = {file["name"] for file in both["files"]}
     assert {"types.go", "client.go", "server.go"} <= names
     assert both["generated_operations"] == 1
     assert (tmp_path / "gen" / "types.go").read_text().count("package pets\n") == 1
@@ -350,7 +350,7 @@ def test_generate_writes_types_by_default_and_client_and_server_on_request(
 
 def test_generate_can_return_files_and_needs_somewhere_to_put_them(tools: Tools) -> None:
     answer = tools.call("generate", spec=CONTENT, include_files=True)
-    assert any("type Pet struct" in one["content"] for one in answer["files"])
+    assert any("type Pet struct" in file["content"] for file in answer["files"])
     assert tools.error("generate", spec=CONTENT).details == {"field": "output_dir"}
     assert tools.error("generate", spec=CONTENT, output_dir="x", types=False).details == {
         "field": "types"
@@ -373,7 +373,7 @@ def test_generate_python(tools: Tools) -> None:
     answer = tools.call(
         "generate", spec=CONTENT, language="python", client=True, include_files=True
     )
-    assert {one["name"] for one in answer["files"]} == {
+    assert {file["name"] for file in answer["files"]} == {
         "__init__.py",
         "client.py",
         "models.py",

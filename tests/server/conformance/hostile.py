@@ -95,7 +95,7 @@ def owed(line: bytes, era: str | None) -> list[Owed]:
     if isinstance(value, list) and era == BATCH_ERA:
         if not value:
             return [_invalid()]
-        return [one for member in value for one in _judge(member, era, batched=True)]
+        return [item for member in value for item in _judge(member, era, batched=True)]
     return _judge(value, era)
 
 

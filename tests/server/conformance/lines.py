@@ -71,9 +71,9 @@ class Lines:
         )
         answers = self.exchange(
             json.dumps(body).encode() + b"\n",
-            lambda read: any(_id(one) == request_id for one in read),
+            lambda read: any(_id(line) == request_id for line in read),
         )
-        found: dict[str, Any] = next(one for one in answers if _id(one) == request_id)
+        found: dict[str, Any] = next(answer for answer in answers if _id(answer) == request_id)
         return found
 
     def resident_bytes(self) -> int:

@@ -42,7 +42,7 @@ def examples(command: Any) -> list[list[str]]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_a_command_that_needs_something_shows_an_example(path: tuple[str, ...]) -> None:
-    if any(one.required for one in COMMANDS[path].params):
+    if any(item.required for item in COMMANDS[path].params):
         assert examples(COMMANDS[path])
 
 
@@ -50,7 +50,7 @@ def test_a_command_that_needs_something_shows_an_example(path: tuple[str, ...]) 
 def test_examples_are_command_lines_that_the_command_takes(path: tuple[str, ...]) -> None:
     for words in examples(COMMANDS[path]):
         named = next(
-            one for one in COMMANDS if tuple(words[: len(one)]) == one
+            item for item in COMMANDS if tuple(words[: len(item)]) == item
         )  # nearly always its own name
         COMMANDS[named].make_context(" ".join(named), words[len(named) :])
 

@@ -153,7 +153,9 @@ def test_changes_of_keys_are_in_the_audit_trail(
     run(capsys, "keys", "revoke", "nothere1", expect=3)
     run(capsys, "tenants", "move", "team-a", "team-b")
     records = run_json(capsys, "audit", "query")["records"]
-    assert [(one["tool"], one["outcome"], one.get("code")) for one in reversed(records)] == [
+    assert [
+        (record["tool"], record["outcome"], record.get("code")) for record in reversed(records)
+    ] == [
         ("keys_add", "ok", None),
         ("keys_rotate", "ok", None),
         ("keys_revoke", "ok", None),

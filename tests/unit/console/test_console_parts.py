@@ -41,7 +41,7 @@ def test_an_address_keeps_what_is_set_and_escapes_it() -> None:
 
 
 def test_sizes_are_readable() -> None:
-    assert [size(one) for one in (10, 2048, 3 * 1024 * 1024)] == ["10 B", "2.0 KiB", "3.0 MiB"]
+    assert [size(item) for item in (10, 2048, 3 * 1024 * 1024)] == ["10 B", "2.0 KiB", "3.0 MiB"]
 
 
 def test_the_query_of_the_graph_endpoint_becomes_arguments() -> None:

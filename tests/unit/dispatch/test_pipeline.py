@@ -87,7 +87,7 @@ TOOLS = (
     tool("operate", operate, tier=Tier.EXTENDED, read_only=False, scope=lambda _: Scope.READ),
 )
 OPERATIONS = {"echo": TOOLS[0], "write": TOOLS[4], "cat": TOOLS[5], "some": TOOLS[6]}
-NAMES = frozenset(name for one in TOOLS for name in (one.name, *one.aliases, *one.bare))
+NAMES = frozenset(name for item in TOOLS for name in (item.name, *item.aliases, *item.bare))
 
 
 def registry() -> Registry:
@@ -274,7 +274,7 @@ def test_a_toolset_must_declare_exactly_the_names_it_loads() -> None:
     ],
 )
 def test_a_selection_lists_exactly_what_it_names(selection: Selection, listed: set[str]) -> None:
-    assert {one.name for one in registry().listed(selection)} == listed
+    assert {item.name for item in registry().listed(selection)} == listed
 
 
 def test_errors_have_one_shape() -> None:

@@ -64,7 +64,7 @@ def test_a_key_has_its_tenant_and_every_scope_up_to_its_own(
     record, token = store.add("team-a", "alice", scope)
     caller = authenticate(store, "keys", token)
     assert (caller.tenant, caller.label, caller.key_id) == ("team-a", "alice", record.id)
-    assert {one.value for one in caller.scopes} == granted
+    assert {scope.value for scope in caller.scopes} == granted
     assert caller.apikey_hash == hashlib.sha256(b"team-a").hexdigest()
     assert caller.model_key is None
 

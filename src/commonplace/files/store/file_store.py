@@ -287,8 +287,8 @@ class SqlFileStore:
             if taken is not None:
                 raise CommonplaceError(
                     ALREADY_EXISTS,
-                    "The new tenant has files of its own.",
-                    hint="Move to a name without data.",
+                    "The new tenant already has files.",
+                    hint="Choose a name without data.",
                 )
             moved = connection.execute(self._queries["tenant_files"], {"tenant": old}).fetchone()
             for name in TENANT_TABLES:

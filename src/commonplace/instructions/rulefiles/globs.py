@@ -25,7 +25,7 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
         expanded = expand_braces(pattern[1:] if excluding else pattern, budget)
         if "{" in pattern:
             budget -= len(expanded)
-        if any(_matches(path, one) for one in expanded):
+        if any(_matches(path, alternative) for alternative in expanded):
             matched = not excluding
     return matched
 
@@ -33,14 +33,14 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
 def expand_braces(pattern: str, limit: int = BRACE_LIMIT) -> list[str]:
     """Expand `{a,b}` groups; a pattern with more than `limit` expansions gives none."""
     expanded = [pattern]
-    while any(_BRACES.search(one) for one in expanded):
+    while any(_BRACES.search(alternative) for alternative in expanded):
         following: list[str] = []
-        for one in expanded:
-            group = _BRACES.search(one)
+        for alternative in expanded:
+            group = _BRACES.search(alternative)
             if group is None:
-                following.append(one)
+                following.append(alternative)
                 continue
-            head, tail = one[: group.start()], one[group.end() :]
+            head, tail = alternative[: group.start()], alternative[group.end() :]
             following += [head + choice + tail for choice in group[1].split(",")]
             if len(following) > limit:
                 return []

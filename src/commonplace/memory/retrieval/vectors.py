@@ -65,19 +65,21 @@ class EntryVectors:
         Raises EmbedderUnavailableError if the vectors cannot be read.
         """
         try:
-            said = self._nearest(summaries(tenant), query, wanted, limit, also)
-            around = self._nearest(contexts(tenant), query, wanted, limit, [*also, *said.cosines])
-            missing = [key for key in around.cosines if key not in said.cosines]
-            summary = dict(said.cosines)
+            by_summary = self._nearest(summaries(tenant), query, wanted, limit, also)
+            by_context = self._nearest(
+                contexts(tenant), query, wanted, limit, [*also, *by_summary.cosines]
+            )
+            missing = [key for key in by_context.cosines if key not in by_summary.cosines]
+            summary = dict(by_summary.cosines)
             if missing:
                 summary |= self.store.search(summaries(tenant), query, 0, "", missing).cosines
         except _UNREADABLE as error:
             raise EmbedderUnavailableError("the vectors of memory cannot be read") from error
         cosines = {
-            key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2)
+            key: max(cosine, (cosine + by_context.cosines.get(key, cosine)) / 2)
             for key, cosine in summary.items()
         }
-        return Neighbours(cosines, said.rows, said.exact)
+        return Neighbours(cosines, by_summary.rows, by_summary.exact)
 
     def _nearest(
         self, field: Partition, query: Vector, wanted: EntryFilter, limit: int, also: Sequence[str]

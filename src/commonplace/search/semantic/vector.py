@@ -139,7 +139,7 @@ class VectorIndex:
                     return 0, 0
                 snapshot = file.begin(self._embedder.identity, self._embedder.dimensions)
             changed = [p for p in wanted.values() if not _holds(snapshot, p)]
-            gone = [key for key in snapshot.keys_with(prefix) if key not in wanted]
+            removed = [key for key in snapshot.keys_with(prefix) if key not in wanted]
             late = [
                 p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests
             ]
@@ -154,11 +154,11 @@ class VectorIndex:
                 else snapshot.vector(snapshot.digests[p.digest])
                 for p in ready
             ]
-            if ready or gone:
+            if ready or removed:
                 vectors = (
                     np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
                 )
-                file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, gone)
+                file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, removed)
                 snapshot = file.compact_if_worthwhile(snapshot)
             view = snapshot.view()
             generation = snapshot.generation

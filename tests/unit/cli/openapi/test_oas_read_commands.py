@@ -116,7 +116,8 @@ def test_strict_asks_for_more(shell: Any) -> None:
     file = shell.write("a.json", minimal(paths={"/a": {"get": operation()}}))
     assert shell.oas("validate", file, "--json").json["warning_count"] == 0
     assert "operation-id-missing" in {
-        one["rule"] for one in shell.oas("validate", file, "--strict", "--json").json["warnings"]
+        warning["rule"]
+        for warning in shell.oas("validate", file, "--strict", "--json").json["warnings"]
     }
 
 
@@ -181,7 +182,7 @@ def test_walk_lists_filters_groups_and_pages(shell: Any) -> None:
         {"key": "POST", "count": 1},
     ]
     paged = shell.oas("walk", "operations", file, "--limit", "1", "--offset", "1", "--json").json
-    assert [one["operation_id"] for one in paged["summaries"]] == ["add"]
+    assert [row["operation_id"] for row in paged["summaries"]] == ["add"]
     assert (
         shell.oas("walk", "parameters", file, "--detail").json["parameters"][0]["parameter"]["in"]
         == "query"

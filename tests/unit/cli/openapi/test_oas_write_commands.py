@@ -81,7 +81,7 @@ def test_fix_accepts_its_flags(shell: Any) -> None:
     file = shell.write("a.json", document)
     flags = ("--operation-ids", "--schema-names", "--prune", "--stub-missing-refs")
     fixes = shell.oas("fix", file, *flags, "--json").json["fixes"]
-    assert {one["type"] for one in fixes} == {
+    assert {fix["type"] for fix in fixes} == {
         "duplicate-operation-id",
         "renamed-generic-schema",
         "pruned-unused-schema",

@@ -112,7 +112,7 @@ def test_the_name_before_a_value_identifies_a_secret(name: str, value: str) -> N
 def test_published_forms_are_found_without_a_name(secret: str) -> None:
     text = f"it printed {secret} in the log"
     found = find_secrets(text)
-    assert [text[one.start : one.end] for one in found] == [secret]
+    assert [text[finding.start : finding.end] for finding in found] == [secret]
 
 
 def test_a_truncated_private_key_is_masked_without_what_follows() -> None:

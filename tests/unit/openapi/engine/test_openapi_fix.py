@@ -98,12 +98,12 @@ def test_path_parameters_become_required_in_operations_path_items_and_components
         parameters={"A": loose()},
     )
     result = fixed(source, FixOptions())
-    assert sorted(one.path for one in result.fixes) == [
+    assert sorted(fix.path for fix in result.fixes) == [
         "/components/parameters/A",
         "/paths/~1{a}/get/parameters/0",
         "/paths/~1{a}/parameters/0",
     ]
-    assert {one.type for one in result.fixes} == {"path-parameter-not-required"}
+    assert {fix.type for fix in result.fixes} == {"path-parameter-not-required"}
     assert result.document["paths"]["/{a}"]["get"]["parameters"][0]["required"] is True
 
 
@@ -134,7 +134,7 @@ def test_duplicate_operation_ids_get_the_next_free_number() -> None:
         "list4",
         "list2",
     ]
-    assert [one.path for one in result.fixes] == [
+    assert [fix.path for fix in result.fixes] == [
         "/paths/~1b/get/operationId",
         "/paths/~1c/get/operationId",
     ]
@@ -217,7 +217,7 @@ def test_pruning_removes_empty_paths_and_schemas_that_only_unused_schemas_use() 
     result = fixed(source, FixOptions(prune=True))
     assert list(result.document["paths"]) == ["/a"]
     assert list(result.document["components"]["schemas"]) == ["Used", "Transitive"]
-    assert [one.type for one in result.fixes] == [
+    assert [fix.type for fix in result.fixes] == [
         "pruned-empty-path",
         "pruned-unused-schema",
         "pruned-unused-schema",
@@ -247,7 +247,7 @@ def test_missing_targets_get_stubs_of_their_kind() -> None:
     result = fixed(source, FixOptions(stub_missing_refs=True))
     assert result.document["components"]["schemas"]["Gone"]["type"] == "object"
     assert "description" in result.document["components"]["responses"]["NotFound"]
-    assert [one.path for one in result.fixes] == [
+    assert [fix.path for fix in result.fixes] == [
         "/components/schemas/Gone",
         "/components/responses/NotFound",
     ]
@@ -362,7 +362,7 @@ def test_renaming_beside_other_fixes_leaves_the_source_and_its_comments_alone() 
     )
     source = parse_text(text).data
     result = fixed(source)
-    assert sorted(one.type for one in result.fixes) == [
+    assert sorted(fix.type for fix in result.fixes) == [
         "pruned-empty-path",
         "renamed-generic-schema",
     ]

@@ -98,7 +98,9 @@ def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_pat
     store.load(Spec(content=TEXT))
     assert gc.get_freeze_count() == 0
     assert not [
-        one for one in gc.get_objects() if isinstance(one, ApiDocument) and one.name == str(file)
+        item
+        for item in gc.get_objects()
+        if isinstance(item, ApiDocument) and item.name == str(file)
     ]
 
 

@@ -69,9 +69,14 @@ def test_examples_of_parameters_headers_and_bodies_survive_2_0() -> None:
         },
     }
     down, back, told = operation_across(operation, components={"examples": {"E": {"value": "two"}}})
-    assert [one.get("x-example") for one in down["parameters"]] == ["one", "two", "three", None]
+    assert [parameter.get("x-example") for parameter in down["parameters"]] == [
+        "one",
+        "two",
+        "three",
+        None,
+    ]
     assert down["parameters"][3]["x-examples"] == {"application/json": {"n": 1}}
-    assert [one["example"] for one in back["parameters"]] == ["one", "two", "three"]
+    assert [parameter["example"] for parameter in back["parameters"]] == ["one", "two", "three"]
     assert back["requestBody"] == operation["requestBody"]
     assert back["responses"]["200"]["headers"]["X-A"] == {
         "schema": {"type": "integer"},
@@ -87,9 +92,9 @@ def test_examples_of_forms_are_kept_with_their_fields() -> None:
     }
     body = {"content": {"multipart/form-data": {"schema": schema, "example": {"a": "one"}}}}
     down, back, _ = operation_across({"requestBody": body})
-    assert [one["x-example"] for one in down["parameters"]] == ["one", 2]
+    assert [parameter["x-example"] for parameter in down["parameters"]] == ["one", 2]
     fields = back["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
-    assert [one["example"] for one in fields.values()] == ["one", 2]
+    assert [value["example"] for value in fields.values()] == ["one", 2]
 
 
 def test_descriptions_of_a_whole_form_are_reported() -> None:
@@ -271,7 +276,7 @@ def test_a_parameter_that_is_an_enum_alone_gets_the_type_of_its_values() -> None
 
 def test_values_of_an_enum_are_distinct_in_2_0() -> None:
     made, _ = schema_across({"enum": ["a", 1, "a", True, {"b": [1]}, {"b": [1]}]}, V30, V20)
-    assert [repr(one) for one in made["enum"]] == ["'a'", "1", "True", "{'b': [1]}"]
+    assert [repr(value) for value in made["enum"]] == ["'a'", "1", "True", "{'b': [1]}"]
     down, _, _ = operation_across(
         {
             "parameters": [

@@ -20,7 +20,8 @@ def form_across(
     paths = {"/a": {"post": {"requestBody": body, "responses": {"200": {"description": "d"}}}}}
     result = converted(spec(V30, paths=paths, components={"schemas": components}), V30, V20)
     return {
-        one["name"]: one for one in result.document["paths"]["/a"]["post"]["parameters"]
+        parameter["name"]: parameter
+        for parameter in result.document["paths"]["/a"]["post"]["parameters"]
     }, result.issues
 
 

@@ -349,7 +349,9 @@ def test_a_mapping_to_a_place_follows_it() -> None:
         V31, components={"schemas": {"Pet": pet, "Pair": {"type": "array", "prefixItems": [cat]}}}
     )
     made = converted(document, V31, V30).document["components"]["schemas"]["Pet"]
-    assert list(made["discriminator"]["mapping"].values()) == [one["$ref"] for one in made["oneOf"]]
+    assert list(made["discriminator"]["mapping"].values()) == [
+        branch["$ref"] for branch in made["oneOf"]
+    ]
 
 
 def test_a_reference_that_leads_nowhere_is_reported() -> None:

@@ -125,7 +125,11 @@ def test_bundling_follows_the_mappings_of_discriminators_as_it_follows_reference
     schemas = bundle(document, store.resolver(document)).document["components"]["schemas"]
     pet, owner = schemas["Pet"], schemas["Owner"]
     start = "#/components/schemas/"
-    assert [one["$ref"] for one in pet["oneOf"]] == [f"{start}Cat", f"{start}Dog", f"{start}bird"]
+    assert [branch["$ref"] for branch in pet["oneOf"]] == [
+        f"{start}Cat",
+        f"{start}Dog",
+        f"{start}bird",
+    ]
     assert pet["discriminator"]["mapping"] == {
         "cat": f"{start}Cat",
         "dog": "Dog",

@@ -272,7 +272,7 @@ def _case(
 def _without_empty(value: Any) -> Any:
     """Without empty lists and objects, for which a form has no spelling."""
     if isinstance(value, list):
-        return [_without_empty(one) for one in value]
+        return [_without_empty(member) for member in value]
     if not isinstance(value, dict):
         return value
     inner = {name: _without_empty(one) for name, one in value.items()}

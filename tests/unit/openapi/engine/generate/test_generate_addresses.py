@@ -271,8 +271,8 @@ def test_path_keys_with_a_query_or_a_fragment_are_reported(
     hosts: tuple[Recorder, Recorder],
 ) -> None:
     warned = {
-        (one.path.split("/")[2], one.message.split(",")[0])
-        for one in made("python", hosts).warnings
+        (warning.path.split("/")[2], warning.message.split(",")[0])
+        for warning in made("python", hosts).warnings
     }
     queries = {path for path, message in warned if message == "The path has a query"}
     assert queries == {
@@ -288,7 +288,7 @@ def test_operations_that_differ_by_a_fragment_only_are_reported() -> None:
     paths = {"/#A": operation("first"), "/#B": operation("second")}
     source = {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": paths}
     warnings = generate(source, Family.V30, client=True).warnings
-    assert [one.path for one in warnings if one.critical] == ["/paths/~1#B/get"]
+    assert [warning.path for warning in warnings if warning.critical] == ["/paths/~1#B/get"]
 
 
 def test_a_path_key_is_split_into_its_parts() -> None:

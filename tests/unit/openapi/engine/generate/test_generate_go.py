@@ -223,8 +223,8 @@ def test_missing_references_are_reported_and_nothing_fails() -> None:
 def untyped(api: Api) -> tuple[int, int]:
     """Properties that name a type, and those of them that became `any`."""
     declared = lost = 0
-    for one in api.declarations:
-        for member in one.fields if isinstance(one, Struct) else ():
+    for item in api.declarations:
+        for member in item.fields if isinstance(item, Struct) else ():
             if member.declared:
                 declared += 1
                 kind = member.use.type

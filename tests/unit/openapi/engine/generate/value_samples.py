@@ -71,10 +71,10 @@ class Samples:
         if schema.get("enum"):
             return next((value for value in schema["enum"] if value is not None), None)
         for keyword in ("oneOf", "anyOf"):
-            branches = [one for one in schema.get(keyword) or [] if one != {"type": "null"}]
+            branches = [item for item in schema.get(keyword) or [] if item != {"type": "null"}]
             if branches and not (
                 "properties" in schema
-                and all("$ref" not in one and "properties" not in one for one in branches)
+                and all("$ref" not in item and "properties" not in item for item in branches)
             ):
                 chosen = self.sample(branches[0], depth + 1)
                 own = (
@@ -99,7 +99,7 @@ class Samples:
     def _typed(self, schema: dict[str, Any], depth: int) -> Any:
         kinds = schema.get("type")
         kind = (
-            next((one for one in kinds if one != "null"), "null")
+            next((kind for kind in kinds if kind != "null"), "null")
             if isinstance(kinds, list)
             else kinds
         )

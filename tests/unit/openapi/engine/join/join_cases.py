@@ -23,7 +23,7 @@ def joined(
     *documents: dict[str, Any], paths: Strategy = "fail", schemas: Strategy = "accept-left"
 ) -> JoinedDocument:
     before = copy.deepcopy(documents)
-    versions = [str(one.get("openapi") or one["swagger"]) for one in documents]
+    versions = [str(document.get("openapi") or document["swagger"]) for document in documents]
     parts = [
         JoinPart(one, version, Family(version[:3]), name)
         for one, version, name in zip(

@@ -217,7 +217,7 @@ def test_findings_have_a_place() -> None:
 def test_the_root_is_the_document_in_nested_filters_too() -> None:
     document = {"wanted": "x", "a": [{"b": [{"c": "x"}]}, {"b": [{"c": "y"}]}]}
     made = applied(document, {"target": "$.a[?@.b[?@.c == $.wanted]]", "update": {"found": True}})
-    assert [one.get("found") for one in made["a"]] == [True, None]
+    assert [item.get("found") for item in made["a"]] == [True, None]
 
 
 def test_a_query_from_the_root_runs_once_and_not_per_node() -> None:
@@ -239,7 +239,7 @@ def test_no_pattern_takes_exponential_time() -> None:
     made = applied(
         document, {"target": "$.a[?search(@.n, '^(a|aa)+$')]", "update": {"found": True}}
     )
-    assert [one.get("found") for one in made["a"]] == [None, True]
+    assert [item.get("found") for item in made["a"]] == [None, True]
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,12 @@ def test_a_nullable_enum_may_hold_null_and_required_need_not_be_defined() -> Non
 def test_examples_left_when_time_is_up_are_reported_as_unchecked() -> None:
     loaded = document(schema({"type": "string", "default": 3}))
     resolver = ReferenceResolver(loaded)
-    assert [one.rule.id for one in check_examples(loaded, index_document(loaded), resolver)] == [
+    assert [item.rule.id for item in check_examples(loaded, index_document(loaded), resolver)] == [
         "default-mismatch"
     ]
     assert [
-        one.rule.id for one in check_examples(loaded, index_document(loaded), resolver, seconds=-1)
+        item.rule.id
+        for item in check_examples(loaded, index_document(loaded), resolver, seconds=-1)
     ] == ["examples-unchecked"]
 
 

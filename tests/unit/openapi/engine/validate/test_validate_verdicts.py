@@ -160,7 +160,7 @@ def test_a_type_that_is_not_a_string_is_reported_without_failing() -> None:
         components={"securitySchemes": schemes},
     )
 
-    assert [one[1] for one in verdicts(data)] == ["error"]
+    assert [verdict[1] for verdict in verdicts(data)] == ["error"]
 
 
 def test_the_time_for_examples_is_linear_in_their_number() -> None:

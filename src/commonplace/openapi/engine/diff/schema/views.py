@@ -280,6 +280,6 @@ def _types_overlap(kinds: list[frozenset[str] | None]) -> bool:
         name
         for kind in kinds
         if kind
-        for name in ("number" if one == "integer" else one for one in kind)
+        for name in ("number" if type_ == "integer" else type_ for type_ in kind)
     ]
     return len(set(names)) < len(names)

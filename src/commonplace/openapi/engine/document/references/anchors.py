@@ -17,10 +17,12 @@ from commonplace.openapi.engine.document.rewriter import Rewriter
 _MARKS = (b'"$anchor"', b'"$id"', b'"$dynamicRef"', b'"$self"')
 
 
-def replace_anchors(document: JsonObject, told: Callable[[str], None] | None = None) -> JsonObject:
+def replace_anchors(
+    document: JsonObject, report_dynamic: Callable[[str], None] | None = None
+) -> JsonObject:
     """Return the document with pointers for references whose targets are in it.
 
-    `told` is called with the place of each `$dynamicRef` that became a `$ref`.
+    `report_dynamic` is called with the place of each `$dynamicRef` that became a `$ref`.
     """
     try:
         encoded = orjson.dumps(document)
@@ -30,7 +32,7 @@ def replace_anchors(document: JsonObject, told: Callable[[str], None] | None = N
         pass  # integers beyond 64 bits: search the whole document
     places = _AnchorCollector(document)
     places.rewrite(document, "document")
-    result: JsonObject = _AnchorRewriter(places, told).rewrite(document, "document")
+    result: JsonObject = _AnchorRewriter(places, report_dynamic).rewrite(document, "document")
     return result
 
 
@@ -78,10 +80,12 @@ class _AnchorCollector(_ResourceTracker):
 class _AnchorRewriter(_ResourceTracker):
     """Rewrites references as pointers."""
 
-    def __init__(self, places: _AnchorCollector, told: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, places: _AnchorCollector, report_dynamic: Callable[[str], None] | None
+    ) -> None:
         super().__init__(places.resources[0][0])
         self.places = places.pointers
-        self.told = told
+        self.report_dynamic = report_dynamic
 
     def on_schema(self, node: dict[str, Json]) -> Json:
         result = node
@@ -92,8 +96,8 @@ class _AnchorRewriter(_ResourceTracker):
                 result = dict(result)
                 del result[keyword]
                 result = {"$ref": target, **result}
-                if keyword == "$dynamicRef" and self.told is not None:
-                    self.told(self.pointer(keyword))
+                if keyword == "$dynamicRef" and self.report_dynamic is not None:
+                    self.report_dynamic(self.pointer(keyword))
         super().on_schema(node)
         return result
 
