@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,14 @@ def printed(data: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def call(server: Served, key: str, name: str, /, **arguments: Any) -> dict[str, Any]:
+def call(
+    server: Served,
+    key: str,
+    name: str,
+    headers: Mapping[str, str] | None = None,
+    /,
+    **arguments: Any,
+) -> dict[str, Any]:
     """Call a tool on the stateless endpoint; return its answer or its error."""
     body = {
         "jsonrpc": "2.0",
@@ -69,13 +76,14 @@ def call(server: Served, key: str, name: str, /, **arguments: Any) -> dict[str, 
             },
         },
     }
-    headers = {
+    sent = {
         "Authorization": f"Bearer {key}",
         "Mcp-Protocol-Version": "2026-07-28",
         "Mcp-Method": "tools/call",
         "Mcp-Name": name,
+        **(headers or {}),
     }
-    status, _, text = server.post("/mcp", body, headers)
+    status, _, text = server.post("/mcp", body, sent)
     if status != 200:
         return {"http_status": status}
     result = json.loads(text)["result"]
@@ -217,3 +225,18 @@ def test_audit_lag_is_a_metric(pair: ServerPair) -> None:
             return "commonplace_audit_lag_seconds 0\n" in answer.read().decode()
 
     wait_until(is_shown)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "recorded"), [(["127.0.0.1"], "203.0.113.9"), (["10.0.0.0/8"], "127.0.0.1")]
+)
+def test_the_address_of_a_caller_comes_from_a_trusted_proxy_only(
+    tmp_path: Path, proxies: list[str], recorded: str
+) -> None:
+    settings = {"server": {"trusted_proxies": proxies}}
+    (tmp_path / "commonplace.yaml").write_text(json.dumps({"settings": settings}))
+    with serve_http(tmp_path) as server:
+        forwarded = {"X-Forwarded-For": "203.0.113.9"}
+        call(server, "", "file_write", forwarded, project="p", path="/a.md", content="x")
+        (record,) = call(server, "", "audit_query", tool="file_write")["records"]
+        assert record["address"] == recorded
