@@ -142,7 +142,7 @@ class PostgresCatalogueStore:
             return sequence, documents, connection.execute(QUERIES["entries"]).fetchall()
 
         sequence, documents, rows = self._database.read_now(read, snapshot=True)
-        self.documents.take((name, content) for name, content, *_ in documents)
+        self.documents.take(documents, sequence)
         instructions = self._read_rows(rows)
         with gc_paused(freeze=True):
             self.catalogue.load(instructions)
@@ -191,39 +191,47 @@ class PostgresCatalogueStore:
         """Fetch and apply what the catalogue lacks."""
         if not self.loaded:
             return  # loading reads everything
-        confirmed = self._clock()
+        # Numbers first: what this server commits meanwhile must not look like a restored database.
+        confirmed, known, counted = self._clock(), self._sequence, self._usage.change
         sequence, usage = newest_change(connection)
-        if sequence != self._sequence:
-            self._fetch(connection, sequence)
-        if usage != self._usage.change:
-            if usage < self._usage.change:
+        if sequence != known:
+            self._fetch(connection, known, sequence)
+        if usage != counted:
+            if usage < counted:
                 self._usage.reset()
             self._usage.follow(connection)
             self.usage_changed()
         self.confirmed_at = max(self.confirmed_at, confirmed)
 
-    def _fetch(self, connection: PostgresConnection, sequence: int) -> CatalogueDifferences:
-        """Read the entries that changed since the catalogue's number, and apply them."""
-        known = {"known": self._sequence}
-        # A smaller number is that of a restored database: everything may differ.
-        everything = sequence < self._sequence
-        row = connection.execute(QUERIES["documents_changed"], known).fetchone()
-        if everything or (row is not None and row[0]):
+    def _fetch(self, connection: PostgresConnection, known: int, sequence: int) -> None:
+        """Read the entries that changed after the known number, and apply them."""
+        restored = sequence < known  # an earlier state of the database: everything may differ
+        since = {"known": known}
+        row = connection.execute(QUERIES["documents_changed"], since).fetchone()
+        everything = restored
+        if restored or (row is not None and row[0]):
             documents = connection.execute(QUERIES["documents"]).fetchall()
-            owners_changed = self.documents.take((name, content) for name, content, *_ in documents)
-            everything = everything or owners_changed
+            owners_changed = self.documents.take(documents, sequence, restored=restored)
+            everything = restored or owners_changed
         if everything:
             rows = connection.execute(QUERIES["entries"]).fetchall()
             rows = with_removed(rows, list(self._stamps))
         else:
-            rows = connection.execute(QUERIES["changed_entries"], known).fetchall()
+            rows = connection.execute(QUERIES["changed_entries"], since).fetchall()
         rules = self.rules.frozen()
         entries = [(row[0], parse_row(row, rules)) for row in rows]
         with self._locked():
-            if not everything and sequence <= self._sequence:
-                return CatalogueDifferences()  # another thread was faster
-            self._sequence = sequence
-            return self._apply_all(entries)
+            if not restored:
+                entries = [entry for entry in entries if not self._is_outdated(*entry, sequence)]
+            self._sequence = sequence if restored else max(self._sequence, sequence)
+            self._apply_all(entries)
+
+    def _is_outdated(self, id_: str, entry: StoredEntry, sequence: int) -> bool:
+        """Tell whether the catalogue has a newer state than one read at a number."""
+        present = self._stamps.get(id_)
+        if present is None:  # a change after that number may have removed it
+            return self._sequence > sequence
+        return present[2] > (sequence if entry.stamp is None else entry.stamp[2])
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -299,7 +307,7 @@ class PostgresCatalogueStore:
                 return sequence, documents, with_removed(rows, known)
 
             sequence, documents, rows = self._database.read_now(read, snapshot=True)
-            self.documents.take((row[0], row[1]) for row in documents)
+            self.documents.take(documents, sequence)
             rules = self.rules.frozen()
             entries = [(row[0], parse_row(row, rules)) for row in rows]
             with self.lock:

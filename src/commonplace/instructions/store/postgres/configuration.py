@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from commonplace.instructions.store.configuration import (
 )
 from commonplace.kernel.errors import INVALID_CONFIG, Code, CommonplaceError
 from commonplace.kernel.json_types import Json
+from commonplace.storage.postgres.connection import Row
 
 T = TypeVar("T")
 
@@ -26,7 +28,9 @@ class SharedDocuments:
     """The stored bytes of the documents in memory; the store keeps them in step."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._contents: Mapping[str, bytes] = {}
+        self._sequence = 0  # number of the newest change when they were read
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes of a document."""
@@ -36,11 +40,17 @@ class SharedDocuments:
         """Return all documents by name."""
         return self._contents
 
-    def take(self, rows: Iterable[tuple[str, bytes]]) -> bool:
-        """Replace all documents; return whether the owner rules changed."""
-        before = self._contents.get(OWNERS)
-        self._contents = {name: bytes(content) for name, content in rows}
-        return self._contents.get(OWNERS) != before
+    def take(self, rows: Iterable[Row], sequence: int, *, restored: bool = False) -> bool:
+        """Replace all documents by rows read at a number; return whether owner rules changed.
+
+        Rows older than the documents are ignored, except those of a restored database.
+        """
+        contents = {row[0]: bytes(row[1]) for row in rows}
+        with self._lock:
+            if sequence < self._sequence and not restored:
+                return False
+            before, self._contents, self._sequence = self._contents, contents, sequence
+        return contents.get(OWNERS) != before.get(OWNERS)
 
     def configuration(self) -> CatalogueConfiguration:
         """Return the configuration that these documents describe."""

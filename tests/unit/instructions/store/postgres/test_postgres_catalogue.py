@@ -290,3 +290,46 @@ def test_a_commit_whose_answer_was_lost_is_not_in_doubt(
         present = set(ids(open_store(stack, fragile_url)))
         assert set(acknowledged) == present - set(refused)
         assert not present & set(refused)
+
+
+def test_questions_during_changes_of_the_same_server_disturb_neither(stores: Open) -> None:
+    one, two = stores(lock_seconds=30.0), stores(lock_seconds=30.0)
+    done = threading.Event()
+    problems: list[BaseException] = []
+
+    def ask() -> None:
+        while not done.is_set():
+            one.catch_up().result(30)
+
+    def write_all(store: PostgresCatalogueStore, name: str) -> None:
+        try:
+            for number in range(60):
+                write(store, f"{name}{number}")
+                if number % 3 == 0:
+                    remove(store, f"{name}{number}")
+                    assert f"{name}{number}" not in store.catalogue.entries
+                else:
+                    assert f"{name}{number}" in store.catalogue.entries
+                if number % 20 == 0:
+                    with store.exclusive():
+                        owners = f'{{"ownership": [{{"pattern": "^{name}", "owner": "{number}"}}]}}'
+                        store.commit_document("owners.json", owners.encode(), ANN)
+        except BaseException as error:  # shown by the test below
+            problems.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    writers = [
+        threading.Thread(target=write_all, args=(store, name))
+        for store, name in ((one, "a"), (two, "b"))
+    ]
+    for thread in (*threads, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join(180)
+    done.set()
+    for thread in threads:
+        thread.join(30)
+    assert problems == []
+    assert ids(one) == ids(two)
+    assert len(one.catalogue) == 80
+    assert one.catalogue.hash == two.catalogue.hash
