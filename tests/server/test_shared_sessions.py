@@ -275,3 +275,26 @@ def test_a_session_survives_the_server_that_opened_it(
         client.notify(third)
         assert client.add(third, 1, 1) == 2
     assert [client.add(server, 1, 1) for server in servers] == [2, 2]
+
+
+def test_a_resumed_call_fails_if_the_server_that_ran_it_was_killed(
+    servers: tuple[Served, Served], tmp_path: Path, migrated_postgres: str
+) -> None:
+    configure(
+        tmp_path / "four",
+        {"search": {"embedding": {"provider": "off"}}},
+        storage={"url": migrated_postgres, "pool_size": 2},
+    )
+    with serve_http(tmp_path / "four", EXTRA, "--auth", "passthrough") as fourth:
+        client = Client().open(fourth)
+        client.notify(fourth)
+        params = call("wait", True, seconds=60)
+        body = {"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}
+        event_id, _ = client.stream(fourth, "POST", body).event()
+        wait_for(lambda: client.request(servers[0], "ping")[0] == 200)
+        fourth.process.kill()
+        resumed = client.stream(servers[1], **{"Last-Event-ID": event_id})
+        answer = resumed.message()
+        assert answer["id"] == 77
+        assert "has ended" in answer["error"]["message"]
+        resumed.close()

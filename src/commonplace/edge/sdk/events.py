@@ -22,6 +22,8 @@ STANDALONE_STREAM = "_GET_stream"  # the SDK's name for the stream of GET
 OPENING_ID = "commonplace: open a session again"  # of initialize requests that a server replays
 POLL_SECONDS = 0.1  # between looks for events of a call that runs on another server
 ARRIVAL_SECONDS = 1.0  # an event may reach the client before it reaches the database
+LOOK_SECONDS = 1.0  # between looks whether that server still runs
+ENDED_SECONDS = 5.0  # a server that cannot be seen for this long has ended
 FOLLOW_SECONDS = 600.0  # then the stream ends, and the client may resume again
 
 
@@ -54,8 +56,8 @@ class RecentEvents:
             max_events, max_size=max_bytes, size_of=lambda event: event.size
         )
 
-    def add(self, session_id: str, stream: str, message: object) -> str:
-        event_id = secrets.token_urlsafe(16)
+    def add(self, session_id: str, stream: str, message: object, server_id: str = "") -> str:
+        event_id = server_id + secrets.token_urlsafe(16)
         self._events.put(event_id, RecentEvent(session_id, stream, message, _text_size(message)))
         return event_id
 
@@ -97,7 +99,8 @@ class SessionEventStore:
             return self._recent.add(self._session_id, stream_id, message)
         if message is not None:
             _name_server(message, self._directory.server_id)
-        event_id = self._recent.add(self._session_id, stream_id, message)
+        server = f"{self._directory.server_id}."
+        event_id = self._recent.add(self._session_id, stream_id, message, server)
         text = (
             None if message is None else message.model_dump_json(by_alias=True, exclude_unset=True)
         )
@@ -122,7 +125,9 @@ class SessionEventStore:
         if position is None:
             return None
         stream, number = position
-        give_up_at = asyncio.get_running_loop().time() + FOLLOW_SECONDS
+        clock = asyncio.get_running_loop().time
+        give_up_at, seen_at, looked_at = clock() + FOLLOW_SECONDS, clock(), clock()
+        server_id = last_event_id.partition(".")[0]
         while True:
             events = await directory.store.events_after(self._session_id, stream, number)
             for event in events:
@@ -134,8 +139,15 @@ class SessionEventStore:
                         return None  # the answer was the last event of the stream
             if stream == STANDALONE_STREAM and not events:
                 return stream
-            if asyncio.get_running_loop().time() > give_up_at:
+            if clock() > give_up_at:
                 return None
+            if clock() - looked_at > LOOK_SECONDS:
+                looked_at = clock()
+                if await directory.store.is_running(server_id):
+                    seen_at = looked_at
+                elif looked_at - seen_at > ENDED_SECONDS:
+                    await send(StreamEvent(_ended_server(stream)))
+                    return None
             await asyncio.sleep(POLL_SECONDS)
 
     async def _find_shared(
@@ -154,6 +166,18 @@ def shared_message(event: SharedEvent) -> Any:
     from mcp_types import jsonrpc_message_adapter
 
     return jsonrpc_message_adapter.validate_json(event.message or "", by_name=False)
+
+
+def _ended_server(stream: str) -> Any:
+    """Return the answer of a call whose server ended; its stream is named by the request."""
+    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
+
+    text = "The server that ran this call has ended; what the call changed is not known."
+    return JSONRPCError(
+        jsonrpc="2.0",
+        id=int(stream) if stream.isdigit() else stream,
+        error=ErrorData(code=INTERNAL_ERROR, message=text),
+    )
 
 
 def _name_server(message: Any, server_id: str) -> None:

@@ -58,6 +58,7 @@ class SessionDirectory:
         loop = asyncio.get_running_loop()
         self._events = events
         self._listener = self.store.listen(
+            self.server_id,
             lambda text: _call_soon(loop, self._handle, text),
             lambda: _call_soon(loop, self._spawn_check),
         )

@@ -160,10 +160,18 @@ class PostgresSessionStore:
         )
         return row[0] if row is not None else None
 
+    async def is_running(self, server_id: str) -> bool:
+        key = {"key": f"{CHANNEL} {server_id}"}
+        row = await self._database.read(
+            lambda connection: connection.execute(_QUERIES["is_free"], key).fetchone()
+        )
+        return row is not None and not row[0]
+
     def listen(
-        self, received: Callable[[str], None], connected: Callable[[], None]
+        self, server_id: str, received: Callable[[str], None], connected: Callable[[], None]
     ) -> PostgresListener:
-        return PostgresListener(self._database, CHANNEL, received, connected)
+        lock = f"{CHANNEL} {server_id}"
+        return PostgresListener(self._database, CHANNEL, received, connected, lock)
 
 
 def _announce_ends(connection: PostgresConnection, session_ids: Sequence[str]) -> None:

@@ -63,3 +63,6 @@ SELECT message FROM mcp_session_messages WHERE number = :number;
 
 -- name: notify
 SELECT pg_notify('mcp_sessions', :text);
+
+-- name: is_free
+SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 0));

@@ -64,8 +64,15 @@ class SessionStore(Protocol):
 
     async def read_message(self, number: int) -> str | None: ...
 
+    async def is_running(self, server_id: str) -> bool:
+        """Whether a server listens."""
+        ...
+
     def listen(
-        self, received: Callable[[str], None], connected: Callable[[], None]
+        self, server_id: str, received: Callable[[str], None], connected: Callable[[], None]
     ) -> SessionListener:
-        """Return a subscription; its texts are `ended ID`, `event ID` and `message ID NUMBER`."""
+        """Return the subscription of a server.
+
+        Its texts are `ended ID`, `event ID` and `message ID NUMBER`.
+        """
         ...

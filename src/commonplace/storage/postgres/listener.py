@@ -15,6 +15,8 @@ LISTEN_SECONDS = 5.0  # longest wait before the listener checks whether it shoul
 RETRY_SECONDS = 1.0
 _WAKE = "SELECT pg_notify(%(channel)s, '')"
 
+_LOCK = "SELECT pg_advisory_lock_shared(hashtextextended(%(key)s, 0))"
+
 
 class PostgresListener:
     """Receives the texts of one channel in a thread of its own.
@@ -29,11 +31,14 @@ class PostgresListener:
         channel: str,
         received: Callable[[str], None],
         connected: Callable[[], None],
+        lock: str = "",
     ) -> None:
+        """`lock`: a name that is locked while this listens, so that others see that it does."""
         self._database = database
         self._channel = channel
         self._received = received
         self._connected = connected
+        self._lock = lock
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="storage-listen", daemon=True)
 
@@ -54,6 +59,8 @@ class PostgresListener:
             try:
                 with self._database.connect() as session:
                     session.execute(f"LISTEN {self._channel}")
+                    if self._lock:
+                        session.execute(_LOCK, {"key": self._lock})
                     self._connected()
                     while not self._stopping.is_set():
                         for notification in session.notifies(timeout=LISTEN_SECONDS, stop_after=1):

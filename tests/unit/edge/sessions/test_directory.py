@@ -110,7 +110,8 @@ def test_an_end_that_was_missed_is_noticed_after_the_listener_reconnects(
             admin.execute("DELETE FROM mcp_sessions")  # without a notification
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+                "AND query LIKE '%pg_advisory_lock_shared%'"
             )
         await until(lambda: second.ended == ["session-1"])
 
@@ -180,5 +181,16 @@ def test_idle_sessions_expire_with_their_events(postgres_url: str) -> None:
         await second.directory.store.expire()
         await until(lambda: first.ended == ["session-1"])
         assert await second.directory.find("session-2", "tenant") is not None
+
+    run(postgres_url, scenario)
+
+
+def test_a_server_is_seen_running_until_it_stops(postgres_url: str) -> None:
+    async def scenario(first: Member, second: Member) -> None:
+        store, server_id = second.directory.store, first.directory.server_id
+        await until(lambda: store.is_running(server_id))
+        await first.directory.close()
+        assert not await store.is_running(server_id)
+        assert not await store.is_running("another server")
 
     run(postgres_url, scenario)
