@@ -1,50 +1,50 @@
 -- name: newest
-SELECT coalesce(max(sequence), 0), (SELECT coalesce(max(change), 0) FROM instruction_usage) FROM instruction_changes
+SELECT coalesce(max(sequence), 0), (SELECT coalesce(max(change), 0) FROM instruction_usage) FROM instruction_changes;
 
 -- name: lock
-SELECT set_config('lock_timeout', :wait, true), pg_advisory_xact_lock(hashtextextended('commonplace instructions', 0))
+SELECT set_config('lock_timeout', :wait, true), pg_advisory_xact_lock(hashtextextended('commonplace instructions', 0));
 
 -- name: entries
-SELECT id, content, modified_ns, sequence FROM instruction_entries
+SELECT id, content, modified_ns, sequence FROM instruction_entries;
 
 -- name: entry
-SELECT id, content, modified_ns, sequence FROM instruction_entries WHERE id = :id
+SELECT id, content, modified_ns, sequence FROM instruction_entries WHERE id = :id;
 
 -- name: entry_stamps
-SELECT id, modified_ns, length(content), sequence FROM instruction_entries
+SELECT id, modified_ns, length(content), sequence FROM instruction_entries;
 
 -- name: entries_by_id
-SELECT id, content, modified_ns, sequence FROM instruction_entries WHERE id = ANY(:ids)
+SELECT id, content, modified_ns, sequence FROM instruction_entries WHERE id = ANY(:ids);
 
 -- name: changed_entries
 SELECT c.id, e.content, e.modified_ns, e.sequence
 FROM (SELECT DISTINCT id FROM instruction_changes WHERE sequence > :known AND kind = 'entry') AS c
-LEFT JOIN instruction_entries AS e ON e.id = c.id
+LEFT JOIN instruction_entries AS e ON e.id = c.id;
 
 -- name: content_hashes
 SELECT id || '.json', encode(sha256(content), 'hex') FROM instruction_entries
 UNION ALL
-SELECT name, encode(sha256(content), 'hex') FROM instruction_documents
+SELECT name, encode(sha256(content), 'hex') FROM instruction_documents;
 
 -- name: contents
 SELECT id || '.json', content, modified_ns FROM instruction_entries WHERE id = ANY(:ids)
 UNION ALL
-SELECT name, content, modified_ns FROM instruction_documents WHERE name = ANY(:names)
+SELECT name, content, modified_ns FROM instruction_documents WHERE name = ANY(:names);
 
 -- name: make_identity
-INSERT INTO instruction_identity DEFAULT VALUES ON CONFLICT DO NOTHING
+INSERT INTO instruction_identity DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 -- name: identity
-SELECT identity FROM instruction_identity
+SELECT identity FROM instruction_identity;
 
 -- name: lead_sync
-SELECT pg_try_advisory_lock(hashtextextended('commonplace sync', 0))
+SELECT pg_try_advisory_lock(hashtextextended('commonplace sync', 0));
 
 -- name: documents
-SELECT name, content, modified_ns, sequence FROM instruction_documents
+SELECT name, content, modified_ns, sequence FROM instruction_documents;
 
 -- name: documents_changed
-SELECT count(*) FROM instruction_changes WHERE sequence > :known AND kind = 'document'
+SELECT count(*) FROM instruction_changes WHERE sequence > :known AND kind = 'document';
 
 -- name: record_changes
 INSERT INTO instruction_changes (sequence, kind, id, at, action, author, tenant, agent, before, after, size, token)
@@ -52,7 +52,7 @@ SELECT c.sequence, :kind, c.id, c.at, c.action, c.author, c.tenant, c.agent, c.b
        coalesce(length(c.before), 0) + coalesce(length(c.after), 0), :token
 FROM unnest(:sequences::bigint[], :ids::text[], :times::text[], :actions::text[], :authors::text[], :tenants::text[], :agents::text[],
             :befores::bytea[], :afters::bytea[])
-  AS c (sequence, id, at, action, author, tenant, agent, before, after)
+  AS c (sequence, id, at, action, author, tenant, agent, before, after);
 
 -- name: put_entries
 INSERT INTO instruction_entries (id, content, modified_ns, sequence)
@@ -60,21 +60,21 @@ SELECT e.id, e.content, e.modified_ns, e.sequence
 FROM unnest(:ids::text[], :contents::bytea[], :times::bigint[], :sequences::bigint[]) AS e (id, content, modified_ns, sequence)
 ON CONFLICT (id) DO UPDATE
 SET content = excluded.content, modified_ns = excluded.modified_ns, sequence = excluded.sequence
-RETURNING id, sha256(content)
+RETURNING id, sha256(content);
 
 -- name: delete_entries
-DELETE FROM instruction_entries WHERE id = ANY(:ids)
+DELETE FROM instruction_entries WHERE id = ANY(:ids);
 
 -- name: put_document
 INSERT INTO instruction_documents (name, content, modified_ns, sequence) VALUES (:name, :content, :time, :sequence)
 ON CONFLICT (name) DO UPDATE
-SET content = excluded.content, modified_ns = excluded.modified_ns, sequence = excluded.sequence
+SET content = excluded.content, modified_ns = excluded.modified_ns, sequence = excluded.sequence;
 
 -- name: delete_document
-DELETE FROM instruction_documents WHERE name = :name
+DELETE FROM instruction_documents WHERE name = :name;
 
 -- name: token
-SELECT token FROM instruction_changes WHERE sequence = :sequence
+SELECT token FROM instruction_changes WHERE sequence = :sequence;
 
 -- name: trim
 DELETE FROM instruction_changes WHERE sequence IN (
@@ -85,59 +85,59 @@ DELETE FROM instruction_changes WHERE sequence IN (
     WINDOW newest_first AS (PARTITION BY id ORDER BY sequence DESC)
   ) AS recorded
   WHERE total > :keep AND position > 1
-)
+);
 
 -- name: history
 SELECT at, action, author, tenant, agent, before, after FROM instruction_changes
-WHERE id = :id AND kind = 'entry' ORDER BY sequence
+WHERE id = :id AND kind = 'entry' ORDER BY sequence;
 
 -- name: known_ids
-SELECT DISTINCT id FROM instruction_changes WHERE id = ANY(:ids) AND kind = :kind
+SELECT DISTINCT id FROM instruction_changes WHERE id = ANY(:ids) AND kind = :kind;
 
 -- name: sizes
-SELECT count(*), coalesce(sum(length(content)), 0) FROM instruction_entries
+SELECT count(*), coalesce(sum(length(content)), 0) FROM instruction_entries;
 
 -- name: usage_since
-SELECT id, line, change FROM instruction_usage WHERE change > :known
+SELECT id, line, change FROM instruction_usage WHERE change > :known;
 
 -- name: usage_lock
-SELECT pg_advisory_xact_lock(hashtextextended('commonplace usage', 0))
+SELECT pg_advisory_xact_lock(hashtextextended('commonplace usage', 0));
 
 -- name: usage_of
-SELECT id, line FROM instruction_usage WHERE id = ANY(:ids)
+SELECT id, line FROM instruction_usage WHERE id = ANY(:ids);
 
 -- name: put_usage
 INSERT INTO instruction_usage (id, line, change)
 SELECT u.id, u.line, (SELECT coalesce(max(change), 0) + 1 FROM instruction_usage)
 FROM unnest(:ids::text[], :lines::bytea[]) AS u (id, line)
 ON CONFLICT (id) DO UPDATE SET line = excluded.line, change = excluded.change
-RETURNING id, line, change
+RETURNING id, line, change;
 
 -- name: usage_moved
-SELECT uses FROM instruction_usage_moved WHERE id = :id AND first_seen = :first_seen
+SELECT uses FROM instruction_usage_moved WHERE id = :id AND first_seen = :first_seen;
 
 -- name: put_usage_moved
 INSERT INTO instruction_usage_moved (id, first_seen, uses) VALUES (:id, :first_seen, :uses)
-ON CONFLICT (id, first_seen) DO UPDATE SET uses = excluded.uses
+ON CONFLICT (id, first_seen) DO UPDATE SET uses = excluded.uses;
 
 -- name: feedback
-SELECT entry FROM instruction_feedback ORDER BY at, number
+SELECT entry FROM instruction_feedback ORDER BY at, number;
 
 -- name: feedback_lock
-SELECT pg_advisory_xact_lock(hashtextextended('commonplace feedback', 0))
+SELECT pg_advisory_xact_lock(hashtextextended('commonplace feedback', 0));
 
 -- name: feedback_entry
-SELECT entry FROM instruction_feedback WHERE id = :id
+SELECT entry FROM instruction_feedback WHERE id = :id;
 
 -- name: add_feedback
-INSERT INTO instruction_feedback (id, at, entry) VALUES (:id, :at, :entry) ON CONFLICT (id) DO NOTHING
+INSERT INTO instruction_feedback (id, at, entry) VALUES (:id, :at, :entry) ON CONFLICT (id) DO NOTHING;
 
 -- name: put_feedback
-UPDATE instruction_feedback SET entry = :entry WHERE id = :id
+UPDATE instruction_feedback SET entry = :entry WHERE id = :id;
 
 -- name: trim_feedback
 DELETE FROM instruction_feedback
-WHERE id IN (SELECT id FROM instruction_feedback ORDER BY at DESC, number DESC OFFSET :keep)
+WHERE id IN (SELECT id FROM instruction_feedback ORDER BY at DESC, number DESC OFFSET :keep);
 
 -- name: feedback_size
-SELECT count(*), coalesce(sum(length(entry)), 0) FROM instruction_feedback
+SELECT count(*), coalesce(sum(length(entry)), 0) FROM instruction_feedback;
