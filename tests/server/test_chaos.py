@@ -24,10 +24,12 @@ import psycopg
 import pytest
 import redis
 from chaos_clients import Client, Deployment, Window, check_logs, mark_of
+from chaos_keys import KeyClient, check_audit
 from chaos_rules import RuleClient
 from conformance.program import COMMONPLACE, environment, serve_http
 from model_client import KEKS, configure, external_models
 
+from commonplace.storage.postgres.database import open_database
 from model_server import ModelServer
 from servers import FAST, Postgres, Valkey
 
@@ -66,8 +68,8 @@ class World:
             f"worker{number}" for number in range(WORKERS)
         ]:
             self._configure(folder / name)
-        self._command(folder / "server0", "migrate")
-        made = self._command(
+        self.command(folder / "server0", "migrate")
+        made = self.command(
             folder / "server0", "keys", "add", "--tenant", "authors", "--label", "author", "--json"
         )
         self.author_key = str(json.loads(made)["key"])
@@ -77,6 +79,7 @@ class World:
             for n in range(SERVERS)
         ]
         self.workers = [self.start_worker(number) for number in range(WORKERS)]
+        self.database = stack.enter_context(open_database(self.postgres.url, pool_size=1))
 
     def _configure(self, data: Path) -> None:
         limits = {"timeout_ms": 1000}
@@ -89,7 +92,7 @@ class World:
         storage = {"url": self.postgres.url, "cache_url": self.valkey.url}
         configure(data, files, storage=storage, auth={"mode": "passthrough"})
 
-    def _command(self, data: Path, *arguments: str) -> str:
+    def command(self, data: Path, *arguments: str) -> str:
         done = subprocess.run(
             [str(COMMONPLACE), *arguments],
             env=environment(data),
@@ -214,7 +217,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @contextlib.asynccontextmanager
-async def at_work(clients: Sequence[Client | RuleClient]) -> AsyncIterator[None]:
+async def at_work(clients: Sequence[Client | RuleClient | KeyClient]) -> AsyncIterator[None]:
     stop = asyncio.Event()
     tasks = [asyncio.create_task(client.run(stop, PAUSE_SECONDS)) for client in clients]
     yield
@@ -233,7 +236,8 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
         authors = [
             RuleClient(n, world.author_key, deployment, random.Random(n)) for n in range(AUTHORS)
         ]
-        async with at_work([*clients, *authors]):
+        operator = KeyClient(world.database, deployment)
+        async with at_work([*clients, *authors, operator]):
             begun = time.monotonic()
             await asyncio.sleep(CALM_SECONDS * 3)
             windows[0].lasted_seconds = time.monotonic() - begun
@@ -248,6 +252,7 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
         windows.append(deployment.window)
         end = await end_state(world, deployment, clients)
         end |= await rules_at_the_end(authors)
+        end |= await keys_and_audit_at_the_end(world, operator)
         deployment.wrong += leaks(world.model)
         return windows, deployment.wrong, end
 
@@ -316,6 +321,23 @@ async def rules_at_the_end(authors: list[RuleClient]) -> dict[str, str]:
             sum(len(author.live) + len(author.removed) for author in authors)
         ),
         "instructions in doubt": str(sum(len(author.doubtful) for author in authors)),
+    }
+
+
+async def keys_and_audit_at_the_end(world: World, operator: KeyClient) -> dict[str, str]:
+    """Ask every server about every key, and compare the audit trail with the data folders."""
+    await operator.check()
+    folders = [world.folder / f"server{number}" for number in range(SERVERS)]
+    wrong = operator.deployment.wrong
+    records = await check_audit(folders, world.postgres.url, wrong)
+    verdict = json.loads(
+        await asyncio.to_thread(world.command, folders[1], "audit", "verify", "--json")
+    )
+    if not verdict["ok"]:
+        wrong.append(f"the audit trail is not intact: {verdict['problems'][:3]}")
+    return {
+        "keys active, revoked": f"{len(operator.active)}, {len(operator.revoked)}",
+        "audit records, all arrived once": str(records),
     }
 
 
