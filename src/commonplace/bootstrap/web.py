@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -21,8 +20,7 @@ from commonplace.edge.http.connections import ConnectionLimits
 from commonplace.edge.http.draining import Draining
 from commonplace.edge.http.middleware import requested_selection
 from commonplace.edge.http.operations import host_check, operation_routes
-from commonplace.edge.http.reach import HttpOptions, hosts_of, is_https, make_reach_check
-from commonplace.kernel.auth import AuthContext
+from commonplace.edge.http.reach import HttpOptions, checking, hosts_of, is_https
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
@@ -51,7 +49,7 @@ def http_options(app: App, host: str) -> HttpOptions:
         [ipaddress.ip_network(text, strict=False) for text in server.metrics_addresses],
     )
     options = replace(options, routes=(*routes, _graph_route(app, options)))
-    return _with_console(app, options) if find_spec("nicegui") is not None else options
+    return _with_console(app, options) if find_spec("jinja2") is not None else options
 
 
 def _graph_route(app: App, options: HttpOptions) -> BaseRoute:
@@ -70,21 +68,25 @@ def _graph_route(app: App, options: HttpOptions) -> BaseRoute:
 
 
 def _with_console(app: App, options: HttpOptions) -> HttpOptions:
-    """Add the console at /console; NiceGUI is imported when it is first opened."""
+    """Add the console at /console; its pages are imported when somebody opens it."""
     product, pipeline, auth = app.product, app.pipeline, app.settings.auth
 
-    def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
-        def renew() -> AuthContext:
-            return product.authenticate({"authorization": f"Bearer {key}"})
-
-        return InProcess(pipeline, renew), renew
+    def call_with(key: str) -> Caller:
+        return InProcess(
+            pipeline, lambda: product.authenticate({"authorization": f"Bearer {key}"})
+        )
 
     def open_session() -> Caller:
         return InProcess(pipeline, lambda: product.authenticate({}))
 
-    is_tls = functools.partial(is_https, public_url=auth.resource_url)
-    gate = Gate(sign_in, open_session if auth.mode == "none" else None, is_tls)
-    console = Console(gate, product.version, str(app.settings.data / "console"))
+    gate = Gate(
+        call_with,
+        call_with,
+        app.services.server_secret,
+        open_session if auth.mode == "none" else None,
+        functools.partial(is_https, public_url=auth.resource_url),
+    )
+    console = Console(gate, product.version)
     return replace(
         options,
         routes=(*options.routes, *console_routes(console, make_reach_check(options))),

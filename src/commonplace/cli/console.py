@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +14,10 @@ from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.console.caller import Caller
     from commonplace.console.session import Gate
 
 DEFAULT_SERVER = "http://127.0.0.1:8787"
+MAX_REMOTES = 256  # keys whose connections are kept
 
 
 def console(
@@ -39,24 +40,26 @@ def console(
 
     Example: commonplace console --server https://commonplace.example --key cp_...
     """
-    if find_spec("nicegui") is None:
+    if find_spec("jinja2") is None:
         raise CommonplaceError(
             NOT_AVAILABLE,
             "The console is not installed.",
             hint="pip install 'commonplace[console]'",
         )
-    _serve(_gate(server, key), server, port)
+    secret = functools.partial(read_server_secret, session().config().settings.data)
+    _serve(_gate(server, key, secret), server, port)
 
 
-def _gate(server: str, key: str | None) -> Gate:
+def _gate(server: str, key: str | None, secret: Callable[[], bytes]) -> Gate:
     """Return how people get in: as the configured key, or by signing in with their own."""
     from commonplace.console.caller import Remote
     from commonplace.console.session import Gate
 
-    def sign_in(own_key: str) -> tuple[Caller, Callable[[], object]]:
+    @functools.lru_cache(maxsize=MAX_REMOTES)
+    def caller_of(own_key: str) -> Remote:
         remote = Remote(server, own_key)
         remote.check()
-        return remote, lambda: None
+        return remote
 
     configured = Remote(server, key)
     try:
@@ -64,12 +67,8 @@ def _gate(server: str, key: str | None) -> Gate:
     except CommonplaceError as error:
         if key is not None or error.code is not UNAUTHENTICATED:
             raise
-        return Gate(sign_in, None)  # the server wants keys, so each person signs in
-
-    def as_configured() -> Caller:
-        return configured
-
-    return Gate(sign_in, as_configured)
+        return Gate(caller_of, caller_of, secret)  # the server wants keys, so each person signs in
+    return Gate(caller_of, caller_of, secret, lambda: configured)
 
 
 def _serve(gate: Gate, server: str, port: int) -> None:
@@ -81,8 +80,7 @@ def _serve(gate: Gate, server: str, port: int) -> None:
     from commonplace.edge.http.listen import address_of, bind
     from commonplace.edge.http.reach import HttpOptions, make_reach_check
 
-    folder = str(session().config().settings.data / "console")
-    board = Console(gate, __version__, folder)
+    board = Console(gate, __version__)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,4 +1,1 @@
-"""The web console: pages for people, every action a tool call with the person's own permissions.
-
-Imports NiceGUI only when opened.
-"""
+"""The web console: pages rendered on the server, which ask the product through tool calls only."""

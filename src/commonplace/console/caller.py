@@ -29,12 +29,16 @@ WHO = "server_status"
 EVERYTHING = Selection(all_tiers=True)
 
 
+CallError = Mapping[str, Any]
+"""An error of a call: code, message, hint, details, retryable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came of a call: the output, or the error in its one shape."""
 
     output: Any
-    error: Mapping[str, Any] | None = None
+    error: CallError | None = None
 
     @property
     def ok(self) -> bool:

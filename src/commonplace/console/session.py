@@ -1,93 +1,151 @@
-"""Who is signed in: sessions kept in memory, keyed by a random cookie.
+"""Sessions of the console, kept in the browser in one encrypted cookie.
 
-The key itself never reaches the browser again.
+A server keeps nothing, so every server that has the same secret accepts the cookie, also after a
+restart. The cookie contains the key of the person, because each call is made with that key; a
+revoked key ends the session at once.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import orjson
 
 from commonplace.console.caller import Caller
 from commonplace.kernel.errors import CommonplaceError
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 COOKIE = "commonplace_console"
-CSRF_COOKIE = "commonplace_csrf"
-IDLE_SECONDS = 12 * 3600.0
-MAX_SESSIONS = 1000
-
-
-@dataclass(slots=True)
-class Session:
-    """One signed-in browser. `check` raises once its key is no longer good."""
-
-    caller: Caller
-    check: Callable[[], object]
-    token: str
-    used: float = field(default_factory=time.monotonic)
-    dark: bool | None = None  # None until the browser has said what it prefers
-    history: list[dict[str, object]] = field(
-        default_factory=list
-    )  # calls made from the forms, newest last
+IDLE_SECONDS = 12 * 3600
+RENEW_SECONDS = 600  # a cookie older than this is replaced by the next answer
+NONCE_BYTES = 12
+MAX_COOKIE_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """How people come in.
+    """Ways into the console.
 
-    `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed.
-
-    `is_https` says of a request's scheme whether browsers use TLS.
+    `sign_in` checks a key that somebody typed; `resume` returns the caller of a key that was
+    accepted before, without a network request; both raise CommonplaceError if the key is refused.
+    `open_to` is set if no key is needed. `is_https` tells from the scheme of a request whether
+    browsers use TLS. `secret` is shared by all servers of an installation.
     """
 
-    sign_in: Callable[[str], tuple[Caller, Callable[[], object]]]
+    sign_in: Callable[[str], Caller]
+    resume: Callable[[str], Caller]
+    secret: Callable[[], bytes]
     open_to: Callable[[], Caller] | None = None
     is_https: Callable[[str], bool] = lambda scheme: scheme == "https"
 
 
-class Sessions:
-    """Bounded, idle ones forgotten, each re-checked whenever it is used."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One signed-in browser."""
 
-    def __init__(self, gate: Gate, clock: Callable[[], float] = time.monotonic) -> None:
+    caller: Caller
+    key: str | None
+    browser_id: str  # of a session without a key
+    issued_at: int
+    csrf_token: str
+
+
+class Sessions:
+    """Opens sessions, and reads and writes their cookies."""
+
+    def __init__(self, gate: Gate, clock: Callable[[], float] = time.time) -> None:
         self.gate = gate
         self._clock = clock
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
 
     def open(self, key: str) -> Session:
-        caller, check = self.gate.sign_in(key)
-        return self._keep(caller, check)
+        """Sign in with a key. Raises CommonplaceError if it is refused."""
+        return self._session(self.gate.sign_in(key), key, "", self._now())
 
     def open_without_key(self) -> Session | None:
-        return None if self.gate.open_to is None else self._keep(self.gate.open_to(), lambda: None)
+        """Return a new session if the console is open to everyone."""
+        if self.gate.open_to is None:
+            return None
+        return self._session(self.gate.open_to(), None, secrets.token_urlsafe(12), self._now())
 
     def find(self, cookies: Mapping[str, str]) -> Session | None:
-        """The live session of a request, or None: unknown, idle too long, or its key revoked."""
-        token = cookies.get(COOKIE, "")
-        session = self._sessions.get(token)
-        if session is None:
+        """Return the session of a request, or None if there is none or its key is refused."""
+        content = self._open_cookie(cookies.get(COOKIE, ""))
+        if content is None or self._now() - content.issued_at > IDLE_SECONDS:
             return None
         try:
-            session.check()
+            if content.key is not None:
+                caller = self.gate.resume(content.key)
+            elif self.gate.open_to is not None:
+                caller = self.gate.open_to()
+            else:
+                return None
         except CommonplaceError:
-            self.close(token)
             return None
-        if self._clock() - session.used > IDLE_SECONDS:
-            self.close(token)
+        return self._session(caller, content.key, content.browser_id, content.issued_at)
+
+    def cookie(self, session: Session) -> str:
+        """Return the cookie's value, with the time of now."""
+        text = orjson.dumps([session.key, session.browser_id, self._now()])
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        sealed = nonce + self._cipher.encrypt(nonce, text, COOKIE.encode())
+        return base64.urlsafe_b64encode(sealed).decode()
+
+    def is_due(self, session: Session) -> bool:
+        """Whether the cookie of a session should be replaced."""
+        return self._now() - session.issued_at > RENEW_SECONDS
+
+    def _open_cookie(self, cookie: str) -> _Content | None:
+        from cryptography.exceptions import InvalidTag
+
+        if not cookie or len(cookie) > MAX_COOKIE_CHARS:
             return None
-        session.used = self._clock()
-        self._sessions.move_to_end(token)
-        return session
+        try:
+            sealed = base64.b64decode(cookie, altchars=b"-_", validate=True)
+            nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+            key, browser_id, issued_at = orjson.loads(
+                self._cipher.decrypt(nonce, text, COOKIE.encode())
+            )
+        except (binascii.Error, ValueError, InvalidTag):
+            return None
+        return _Content(key, browser_id, issued_at)
 
-    def close(self, token: str) -> None:
-        self._sessions.pop(token, None)
+    def _session(self, caller: Caller, key: str | None, browser_id: str, at: int) -> Session:
+        return Session(caller, key, browser_id, at, self._csrf_token(key, browser_id))
 
-    def _keep(self, caller: Caller, check: Callable[[], object]) -> Session:
-        token = secrets.token_urlsafe(32)
-        session = Session(caller, check, token, self._clock())
-        self._sessions[token] = session
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
-        return session
+    def _csrf_token(self, key: str | None, browser_id: str) -> str:
+        """Derive the token from the person, so that pages stay valid when they sign in again."""
+        person = hashlib.sha256(f"{key or ''}\0{browser_id}".encode()).digest()
+        made = hmac.digest(self._derived(b"csrf"), person, "sha256")
+        return base64.urlsafe_b64encode(made[:24]).decode()
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return hmac.digest(self.gate.secret(), b"console " + purpose, "sha256")
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM as Cipher
+
+        return Cipher(self._derived(b"session"))
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The decrypted content of a cookie."""
+
+    key: str | None
+    browser_id: str
+    issued_at: int

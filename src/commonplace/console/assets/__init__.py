@@ -1,0 +1,1 @@
+"""Scripts and styles of the console: our own, and browser builds from npm packages."""

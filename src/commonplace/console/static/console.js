@@ -1,0 +1,98 @@
+// Behaviour that every page shares. Pages work without it; drafts, the palette and live parts
+// need it.
+import {startDrafts} from "./drafts.js";
+import {startEditors} from "./editor.js";
+import {startLive} from "./live.js";
+import {startPalette} from "./palette.js";
+
+const csrfToken = document.querySelector("meta[name=csrf-token]")?.content ?? "";
+
+// htmx sends the token as a header, also for forms that were added later.
+document.addEventListener("htmx:configRequest", (event) => {
+  event.detail.headers["X-CSRF-Token"] = csrfToken;
+});
+
+// An answer with an error page replaces the document's content instead of being ignored.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.xhr.status >= 400) event.detail.shouldSwap = true;
+});
+document.addEventListener("htmx:sendError", () => {
+  say("The server does not answer. Your text is kept; try again in a moment.", "bad");
+});
+
+export function say(text, kind = "good") {
+  const toast = document.createElement("div");
+  toast.className = `toast ${kind}`;
+  const message = document.createElement("p");
+  message.textContent = text;
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "quiet";
+  close.textContent = "Close";
+  close.addEventListener("click", () => toast.remove());
+  toast.append(message, close);
+  document.querySelector(".toasts").append(toast);
+}
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)").matches;
+
+function offerTheme(form, wanted) {
+  form.elements.theme.value = wanted;
+  form.querySelector("span").textContent = wanted === "dark" ? "Dark theme" : "Light theme";
+}
+
+function chooseTheme(form) {
+  const wanted = form.elements.theme.value;
+  document.documentElement.dataset.theme = wanted;
+  document.cookie = `commonplace_theme=${wanted};path=/console;max-age=31536000;samesite=lax`;
+  offerTheme(form, wanted === "dark" ? "light" : "dark");
+  document.dispatchEvent(new CustomEvent("theme", {detail: wanted}));
+}
+
+document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-theme-form]")) {
+    event.preventDefault();
+    chooseTheme(event.target);
+  }
+});
+
+document.addEventListener("click", async (event) => {
+  const target = event.target.closest("[data-close-toast], [data-copy], [data-dialog], [data-cancel]");
+  if (!target) return;
+  if (target.matches("[data-close-toast]")) target.closest(".toast").remove();
+  if (target.matches("[data-copy]")) {
+    const named = target.dataset.copy && document.getElementById(target.dataset.copy);
+    const source = named || target.parentElement.querySelector("pre");
+    await navigator.clipboard.writeText("value" in source ? source.value : source.textContent);
+    say("Copied.");
+  }
+  if (target.matches("[data-dialog]")) document.getElementById(target.dataset.dialog).showModal();
+});
+
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-select-all]")) return;
+  const boxes = event.target.closest("table").querySelectorAll("tbody input[type=checkbox]");
+  boxes.forEach((box) => { box.checked = event.target.checked; });
+});
+
+function openModals(within) {
+  within.querySelectorAll("dialog[open][data-modal]").forEach((dialog) => {
+    dialog.close();
+    dialog.showModal();
+    dialog.addEventListener("close", () => dialog.querySelector("[data-cancel]")?.click());
+  });
+}
+
+function enhance(within) {
+  openModals(within);
+  startDrafts(within);
+  startEditors(within);
+  startLive(within);
+}
+
+document.addEventListener("htmx:afterSettle", (event) => enhance(event.detail.elt));
+if (!document.documentElement.dataset.theme && prefersDark) {
+  document.querySelectorAll("[data-theme-form]").forEach((form) => offerTheme(form, "light"));
+}
+startPalette();
+enhance(document);
