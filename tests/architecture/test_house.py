@@ -97,7 +97,7 @@ def test_initialize_imports_nothing_heavy() -> None:
         "mcp",
         "starlette",
         "uvicorn",
-        "nicegui",
+        "jinja2",
         "numpy",
         "onnxruntime",
         "apsw",

@@ -72,9 +72,7 @@ def _with_console(app: App, options: HttpOptions) -> HttpOptions:
     product, pipeline, auth = app.product, app.pipeline, app.settings.auth
 
     def call_with(key: str) -> Caller:
-        return InProcess(
-            pipeline, lambda: product.authenticate({"authorization": f"Bearer {key}"})
-        )
+        return InProcess(pipeline, lambda: product.authenticate({"authorization": f"Bearer {key}"}))
 
     def open_session() -> Caller:
         return InProcess(pipeline, lambda: product.authenticate({}))
@@ -82,7 +80,7 @@ def _with_console(app: App, options: HttpOptions) -> HttpOptions:
     gate = Gate(
         call_with,
         call_with,
-        app.services.server_secret,
+        lambda purpose: app.services.server_secret.derive(purpose),
         open_session if auth.mode == "none" else None,
         functools.partial(is_https, public_url=auth.resource_url),
     )

@@ -12,6 +12,7 @@ import typer
 
 from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
+from commonplace.storage.credentials.server_secret import ServerSecret, read_secret_file
 
 if TYPE_CHECKING:
     from commonplace.console.session import Gate
@@ -46,11 +47,11 @@ def console(
             "The console is not installed.",
             hint="pip install 'commonplace[console]'",
         )
-    secret = functools.partial(read_server_secret, session().config().settings.data)
-    _serve(_gate(server, key, secret), server, port)
+    secret = ServerSecret(lambda: read_secret_file(session().config().settings.data))
+    _serve(_gate(server, key, secret.derive), server, port)
 
 
-def _gate(server: str, key: str | None, secret: Callable[[], bytes]) -> Gate:
+def _gate(server: str, key: str | None, derive_key: Callable[[str], bytes]) -> Gate:
     """Return how people get in: as the configured key, or by signing in with their own."""
     from commonplace.console.caller import Remote
     from commonplace.console.session import Gate
@@ -67,8 +68,10 @@ def _gate(server: str, key: str | None, secret: Callable[[], bytes]) -> Gate:
     except CommonplaceError as error:
         if key is not None or error.code is not UNAUTHENTICATED:
             raise
-        return Gate(caller_of, caller_of, secret)  # the server wants keys, so each person signs in
-    return Gate(caller_of, caller_of, secret, lambda: configured)
+        return Gate(
+            caller_of, caller_of, derive_key
+        )  # the server wants keys, so each person signs in
+    return Gate(caller_of, caller_of, derive_key, lambda: configured)
 
 
 def _serve(gate: Gate, server: str, port: int) -> None:

@@ -119,7 +119,7 @@ def _announce(app: App, address: str) -> None:
         f"Commonplace {app.product.version} listens on http://{address}/mcp",
         f"  connect:  commonplace connect claude-code --http http://{address}/mcp",
         f"  console:  http://{address}/console/"
-        if find_spec("nicegui")
+        if find_spec("jinja2")
         else "  console:  pip install 'commonplace[console]'",
         f"  data:     {settings.data}",
         f"  auth:     {settings.auth.mode}",

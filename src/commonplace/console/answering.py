@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,6 +12,7 @@ from commonplace.console.page import ConsoleParts, Page, PageHandler
 from commonplace.console.redirects import turn_away
 from commonplace.console.session import Session
 
+LOG = logging.getLogger(__name__)
 NOT_FOUND = ("NOT_FOUND", "_NOT_FOUND")
 
 
@@ -19,9 +22,23 @@ async def answer_page(
     """Answer one request of a signed-in person."""
     page = Page(request, session, parts)
     try:
+        return await _run(page, handler)
+    except Exception:  # a defect of a page must not cost the person more than this page
+        LOG.exception("The page %s failed.", page.path)
+        return page.render(
+            "problem.html",
+            500,
+            title="This page failed",
+            problem="The server could not show this page. The reason is in its log.",
+            hint="Reload the page. If it fails again, please report it.",
+        )
+
+
+async def _run(page: Page, handler: PageHandler) -> Response:
+    try:
         return await handler(page)
     except SignedOut:
-        return turn_away(request)
+        return turn_away(page.request)
     except PageNotFound as missing:
         return page.render(
             "problem.html", 404, title="Not found", problem=missing.message, hint=missing.hint

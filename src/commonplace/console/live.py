@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from starlette.responses import Response, StreamingResponse
@@ -11,7 +12,6 @@ from commonplace.console.errors import SignedOut
 from commonplace.console.page import Page
 
 INTERVAL_SECONDS = 2.0
-POLL_SECONDS = 0.25  # how soon a stream ends when the server stops
 MAX_SECONDS = 900.0  # browsers connect again, with the permissions of that moment
 
 RenderParts = Callable[[], Awaitable[Mapping[str, str]]]
@@ -33,7 +33,7 @@ async def _events(page: Page, render_parts: RenderParts, interval: float) -> Asy
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + MAX_SECONDS
     yield "retry: 1000\n\n"
-    while loop.time() < ends_at and not page.parts.is_stopping():
+    while loop.time() < ends_at and not page.parts.stopping.is_set():
         try:
             parts = await render_parts()
         except SignedOut:
@@ -45,9 +45,8 @@ async def _events(page: Page, render_parts: RenderParts, interval: float) -> Asy
             yield format_event(name, html)
         if not changed:
             yield ": alive\n\n"
-        next_at = loop.time() + interval
-        while loop.time() < next_at and not page.parts.is_stopping():
-            await asyncio.sleep(POLL_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(page.parts.stopping.wait(), interval)
 
 
 def format_event(name: str, text: str) -> str:

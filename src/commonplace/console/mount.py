@@ -31,7 +31,7 @@ class Console:
         self._version = version
         self._app: ASGIApp | None = None
         self._building = asyncio.Lock()
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,7 +44,7 @@ class Console:
 
     async def close(self) -> None:
         """End the open streams."""
-        self._is_stopping = True
+        self._stopping.set()
 
     async def _build(self) -> ASGIApp:
         async with self._building:
@@ -64,7 +64,7 @@ class Console:
             Assets(),
             self._version,
             self._sessions.gate.is_https,
-            lambda: self._is_stopping,
+            self._stopping,
         )
         signin = SignIn(self._sessions, parts)
         guard = Guard(self._sessions, signin.remember)
@@ -99,7 +99,7 @@ class Guard:
         """Return an endpoint that runs `answer` for people with a session."""
 
         async def endpoint(request: Request) -> Response:
-            session = self._sessions.find(request.cookies)
+            session = await asyncio.to_thread(self._sessions.find, request.cookies)
             is_new = session is None
             if session is None:
                 session = self._sessions.open_without_key()

@@ -6,7 +6,6 @@ where a person edits a text: those places use the filter `exact`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from commonplace.console.security import ROOT
-from commonplace.kernel.hidden_characters import reveal, summarize
+from commonplace.kernel.hidden_characters import count_hidden, reveal, summarize
 from commonplace.kernel.json_types import Json
 
 if TYPE_CHECKING:
@@ -73,7 +72,8 @@ def exact(value: object) -> Markup:
 
 def summarize_hidden(text: str) -> str:
     """Say which hidden characters a text contains; empty if there are none."""
-    return summarize(text) or ""
+    found = count_hidden(text)
+    return summarize(found) if found else ""
 
 
 def url(path: str, **query: object) -> str:
@@ -154,6 +154,8 @@ def render_code(text: str, language: str = "", first_line: int = 1) -> Markup:
     lines = _highlight(shown, language) if len(shown) <= MAX_HIGHLIGHT_CHARS else None
     if lines is None:
         lines = [escape(line) for line in shown.split("\n")]
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()  # the line end of the last line
     rows = Markup("").join(
         Markup('<span class="line" id="L{0}" data-line="{0}">{1}\n</span>').format(number, line)
         for number, line in enumerate(lines, first_line)
@@ -200,6 +202,3 @@ def mark_words(text: str, words: Iterable[str]) -> Markup:
 def render(environment: Environment, template: str, values: Mapping[str, object]) -> str:
     """Render a template."""
     return environment.get_template(template).render(values)
-
-
-LINE_END = re.compile(r"\r\n|\r|\n")

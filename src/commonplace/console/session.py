@@ -40,12 +40,12 @@ class Gate:
     `sign_in` checks a key that somebody typed; `resume` returns the caller of a key that was
     accepted before, without a network request; both raise CommonplaceError if the key is refused.
     `open_to` is set if no key is needed. `is_https` tells from the scheme of a request whether
-    browsers use TLS. `secret` is shared by all servers of an installation.
+    browsers use TLS. `derive_key` returns a secret for a purpose, the same on all servers.
     """
 
     sign_in: Callable[[str], Caller]
     resume: Callable[[str], Caller]
-    secret: Callable[[], bytes]
+    derive_key: Callable[[str], bytes]
     open_to: Callable[[], Caller] | None = None
     is_https: Callable[[str], bool] = lambda scheme: scheme == "https"
 
@@ -126,17 +126,14 @@ class Sessions:
     def _csrf_token(self, key: str | None, browser_id: str) -> str:
         """Derive the token from the person, so that pages stay valid when they sign in again."""
         person = hashlib.sha256(f"{key or ''}\0{browser_id}".encode()).digest()
-        made = hmac.digest(self._derived(b"csrf"), person, "sha256")
+        made = hmac.digest(self.gate.derive_key("console csrf"), person, "sha256")
         return base64.urlsafe_b64encode(made[:24]).decode()
-
-    def _derived(self, purpose: bytes) -> bytes:
-        return hmac.digest(self.gate.secret(), b"console " + purpose, "sha256")
 
     @cached_property
     def _cipher(self) -> AESGCM:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM as Cipher
+        from cryptography.hazmat.primitives.ciphers import aead
 
-        return Cipher(self._derived(b"session"))
+        return aead.AESGCM(self.gate.derive_key("console session"))
 
     def _now(self) -> int:
         return int(self._clock())

@@ -78,7 +78,7 @@ def check_log_file(settings: Settings) -> Iterator[DoctorCheck]:
 
 def check_extras(settings: Settings) -> Iterator[DoctorCheck]:
     wanted = {
-        "console": ("nicegui", "the web console", settings.dashboard.enabled),
+        "console": ("jinja2", "the web console", settings.dashboard.enabled),
         "embeddings": ("onnxruntime", "search by meaning", False),
         "scale": (
             "psycopg",
