@@ -12,7 +12,7 @@ SUITE ?= core
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.serve ## make .venv with the product in it
+setup: $(VENV)/.serve $(VENV)/.assets ## make .venv with the product in it
 	@echo "The command commonplace is in $(BIN). To put it on the PATH of a shell: . $(BIN)/activate"
 
 $(VENV)/bin/python:
@@ -25,6 +25,10 @@ $(VENV)/.serve: $(VENV)/bin/python requirements/serve.txt pyproject.toml
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+$(VENV)/.assets: $(VENV)/.serve src/commonplace/console/assets/packages.json requirements/assets.txt
+	@$(BIN)/python tools/setup_assets.py
+	@touch $@
+
 $(VENV)/.dev: $(VENV)/.serve requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
@@ -35,6 +39,7 @@ serve: setup ## set up and run the product on http://127.0.0.1:8787
 
 test: $(VENV)/.dev check ## set up and run all tests
 	@$(BIN)/commonplace models install --if-missing
+	@$(BIN)/python tools/setup_assets.py
 	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/setup_proxies.py
@@ -70,7 +75,7 @@ screenshots: $(VENV)/.dev ## take the pictures in docs/images
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/screenshots.py
 
-release: $(VENV)/.dev ## build sdist and wheel, check them in a fresh environment, write the notes
+release: $(VENV)/.dev $(VENV)/.assets ## build sdist and wheel, check them in a fresh environment, write the notes
 	$(BIN)/python tools/release.py
 
 lock: $(VENV)/.dev ## pin the dependencies again

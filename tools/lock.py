@@ -19,9 +19,11 @@ COMMON = [
     "3.11",
     "--universal",
 ]
+EXTRAS = ["pyproject.toml", "--all-extras", "--group", "build"]
 FILES = {
-    "serve.txt": ["--all-extras", "--group", "build"],
-    "dev.txt": ["--all-extras", "--group", "build", "--group", "dev"],
+    "serve.txt": EXTRAS,
+    "dev.txt": [*EXTRAS, "--group", "dev"],
+    "assets.txt": ["--group", "assets"],
 }
 
 
@@ -34,7 +36,6 @@ def main() -> int:
             "uv",
             "pip",
             "compile",
-            "pyproject.toml",
             *COMMON,
             *what,
             "-o",

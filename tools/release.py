@@ -18,9 +18,12 @@ import venv
 import zipfile
 from pathlib import Path
 
+from commonplace.console.assets.listing import read_packages
+
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 HEADING = re.compile(r"^## \[(?P<version>\d+\.\d+\.\d+)\](?: - (?P<date>[^\n]+))?\n", re.MULTILINE)
+VENDORED = [name for package in read_packages() for name in package.files.values()]
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -81,6 +84,8 @@ def check_contents(wheel: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
         if (name := path.relative_to(package.parent).as_posix()) not in names
     ]
+    scripts = {f"commonplace/console/assets/vendor/{name}" for name in VENDORED}
+    missing += sorted(scripts - names)
     if missing:
         raise ReleaseError(f"The wheel lacks {', '.join(missing)}.")
     strays = sorted(

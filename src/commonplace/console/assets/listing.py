@@ -1,8 +1,8 @@
 """The list of npm packages whose browser builds the console uses.
 
 `packages.json` names each package with an exact version, the integrity of its archive and the
-files that are taken from it. `python -m commonplace.console.assets.fetch` puts the files into
-`vendor/`, which is not committed; wheels and source archives contain it.
+files that are taken from it. `tools/setup_assets.py` puts the files into `vendor/`, which is not
+committed; wheels and source archives contain it.
 """
 
 from __future__ import annotations
