@@ -36,8 +36,8 @@ def fetch(node_home: Path) -> None:
         staged.mkdir()
         for package in read_packages():
             archive = _pack(node_home, package, Path(scratch))
-            _check(package, archive)
-            _extract(package, archive, staged)
+            check_archive(package, archive)
+            extract_files(package, archive, staged)
         (staged / STAMP).write_text(_digest())
         shutil.rmtree(VENDOR, ignore_errors=True)
         shutil.copytree(staged, VENDOR)
@@ -69,17 +69,22 @@ def _pack(node_home: Path, package: Package, folder: Path) -> Path:
     return folder / done.stdout.strip().splitlines()[-1]
 
 
-def _check(package: Package, archive: Path) -> None:
+def check_archive(package: Package, archive: Path) -> None:
+    """Check the integrity of an archive. Raises RuntimeError."""
     algorithm, _, expected = package.integrity.partition("-")
     found = hashlib.new(algorithm, archive.read_bytes()).digest()
     if base64.b64encode(found).decode() != expected:
         raise RuntimeError(f"{package.name} {package.version} is not the archive in the list")
 
 
-def _extract(package: Package, archive: Path, target: Path) -> None:
+def extract_files(package: Package, archive: Path, target: Path) -> None:
+    """Take the listed files out of an archive. Raises RuntimeError if one is missing."""
     with tarfile.open(archive) as opened:
         for source, name in package.files.items():
-            member = opened.extractfile(f"package/{source}")
+            try:
+                member = opened.extractfile(f"package/{source}")
+            except KeyError:
+                member = None
             if member is None:
                 raise RuntimeError(f"{package.name} has no file {source}")
             (target / name).parent.mkdir(parents=True, exist_ok=True)
