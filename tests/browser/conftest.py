@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    sync_playwright,
+)
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
 
 from commonplace.console.caller import Remote
@@ -31,6 +39,11 @@ window.shifted = 0;
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
 }).observe({type: "layout-shift", buffered: true});
+"""
+VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => {
+  console.error(`Content Security Policy: ${event.violatedDirective} ${event.blockedURI}`);
+});
 """
 AXE = ROOT / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -103,7 +116,12 @@ def call(server: Served, key: str, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 class Visitor:
-    """A browser window that remembers what it asked for and what went wrong."""
+    """A browser window that remembers what it asked for and what went wrong.
+
+    The fixtures fail a test whose visitor had an error in the console, an error of a script, a
+    violation of the content security policy, a request to another origin or an executed text.
+    A test that provokes an error names it with `allow`.
+    """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
@@ -112,21 +130,43 @@ class Visitor:
         self.problems: list[str] = []
         self.executed: list[str] = []
         self.clicks = 0
+        self._allowed: list[str] = []
         self.page.add_init_script(SHIFTS)
+        self.page.add_init_script(VIOLATIONS)
         self.page.on("request", self._note)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("console", self._note_message)
+        self.page.on("pageerror", lambda error: self._note_problem(str(error)))
         self.page.on(
             "dialog", lambda dialog: (self.executed.append(dialog.message), dialog.dismiss())
         )
 
+    def allow(self, pattern: str) -> None:
+        """Expect console errors that match a regular expression, from now on."""
+        self._allowed.append(pattern)
+
+    def faults(self) -> list[str]:
+        """Everything that must not happen to a visitor."""
+        return [
+            *self.problems,
+            *(f"request to {url}" for url in self.foreign),
+            *(f"executed {text}" for text in self.executed),
+        ]
+
     def _note(self, request: Any) -> None:
-        if not request.url.startswith(
-            (f"http://{self.address}", f"ws://{self.address}", "data:", "blob:")
-        ):
+        if not request.url.startswith((f"http://{self.address}/", "data:", "blob:")):
             self.foreign.append(request.url)
 
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if message.type == "error" or "Content Security Policy" in message.text:
+            place = message.location.get("url", "")
+            self._note_problem(f"{message.text} ({place}) on {self.page.url}")
+
+    def _note_problem(self, text: str) -> None:
+        if not any(re.search(pattern, text) for pattern in self._allowed):
+            self.problems.append(text)
+
     def click(self, target: Locator) -> None:
-        """A click of the person, counted."""
+        """Click as a person, and count it."""
         self.clicks += 1
         target.click()
 
@@ -134,8 +174,8 @@ class Visitor:
         self.page.goto(f"http://{self.address}{path}")
 
     def shift(self) -> float:
-        """Cumulative layout shift of the page so far, as browsers report it: shifts soon after a
-        person's own action do not count.
+        """Return the cumulative layout shift of the page so far, as browsers report it: shifts
+        soon after a person's own action do not count.
         """
         moved: float = self.page.evaluate("window.shifted")
         return moved
@@ -146,20 +186,44 @@ class Visitor:
         self.page.get_by_role("button", name="Sign in").click()
         self.page.wait_for_url("**/console/", timeout=60_000, wait_until="commit")
 
+    def overflow(self) -> int:
+        """Return how many pixels the page is wider than the window."""
+        wider: int = self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return wider
+
     def axe(self) -> list[str]:
-        """Serious accessibility findings of what is shown now."""
+        """Return the accessibility findings of what is shown now, of every impact."""
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [
-            f"{one['id']}: {one['nodes'][0]['html'][:160]}"
-            for one in found["violations"]
-            if one["impact"] in ("serious", "critical")
+            f"{finding['id']} ({finding['impact']}): {finding['nodes'][0]['html'][:160]}"
+            for finding in found["violations"]
         ]
 
 
+VisitorFactory = Callable[..., Visitor]
+
+
 @pytest.fixture
-def visitor(browser: Browser, keyed: tuple[Served, dict[str, str], Path]) -> Iterator[Visitor]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(30_000)
-    yield Visitor(context, keyed[0].address)
-    context.close()
+def new_visitor(browser: Browser) -> Iterator[VisitorFactory]:
+    """Open windows for any address: `new_visitor(address, **options of the browser context)`."""
+    opened: list[tuple[BrowserContext, Visitor]] = []
+
+    def open_window(address: str, **options: Any) -> Visitor:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        context.set_default_timeout(30_000)
+        visitor = Visitor(context, address)
+        opened.append((context, visitor))
+        return visitor
+
+    yield open_window
+    for context, _ in opened:
+        context.close()
+    assert [fault for _, visitor in opened for fault in visitor.faults()] == []
+
+
+@pytest.fixture
+def visitor(new_visitor: VisitorFactory, keyed: tuple[Served, dict[str, str], Path]) -> Visitor:
+    return new_visitor(keyed[0].address)
