@@ -6,7 +6,7 @@ where a person edits a text: those places use the filter `exact`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ from commonplace.kernel.json_types import Json
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_MARKDOWN_CHARS = 200_000
@@ -138,14 +141,20 @@ def _markdown() -> MarkdownIt:
     parser.enable("strikethrough")
     parser.disable("image")  # an image would be a request to another origin
 
-    def open_link(self: object, tokens: list, index: int, options: object, env: object) -> str:  # type: ignore[type-arg]
-        token = tokens[index]
-        token.attrSet("rel", "noopener noreferrer nofollow")
-        token.attrSet("class", "outside")
-        return str(self.renderToken(tokens, index, options, env))  # type: ignore[attr-defined]
-
-    parser.add_render_rule("link_open", open_link)
+    parser.add_render_rule("link_open", _open_outside_link)
     return parser
+
+
+def _open_outside_link(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    index: int,
+    options: OptionsDict,
+    env: EnvType,
+) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    tokens[index].attrSet("class", "outside")
+    return renderer.renderToken(tokens, index, options, env)
 
 
 def render_code(text: str, language: str = "", first_line: int = 1) -> Markup:
