@@ -77,7 +77,7 @@ document.addEventListener("change", (event) => {
 
 function openModals(within) {
   within.querySelectorAll("dialog[open][data-modal]").forEach((dialog) => {
-    dialog.close();
+    dialog.removeAttribute("open"); // closing it would send an event
     dialog.showModal();
     dialog.addEventListener("close", () => dialog.querySelector("[data-cancel]")?.click());
   });
