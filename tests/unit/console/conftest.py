@@ -73,6 +73,13 @@ def hidden_fields(page: str) -> dict[str, str]:
     }
 
 
+def token_of(page: str) -> dict[str, str]:
+    """Return the CSRF field of a page, whether or not it has a form."""
+    found = re.search(r'name="csrf-token" content="([^"]+)"', page)
+    assert found is not None
+    return {"csrf": found[1]}
+
+
 @pytest.fixture
 def caller() -> FakeCaller:
     return FakeCaller()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from commonplace.console.page import PageRoute
-from commonplace.console.pages import components, find
+from commonplace.console.pages import audit, components, find, overview
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
+    *overview.ROUTES,
+    *audit.ROUTES,
     *components.ROUTES,
     *find.ROUTES,
 )
