@@ -23,6 +23,8 @@ def stream_parts(
 ) -> Response:
     """Answer with a stream that sends a part whenever its HTML has changed."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    if page.request.method == "HEAD":  # a browser asks whether the person is still signed in
+        return Response(headers=headers, media_type="text/event-stream")
     return StreamingResponse(
         _events(page, render_parts, interval), media_type="text/event-stream", headers=headers
     )

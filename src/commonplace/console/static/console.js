@@ -83,6 +83,10 @@ function openModals(within) {
   });
 }
 
+document.addEventListener("signed-out", () => {
+  say("You are signed out. Reload the page to sign in again; your text is kept.", "warn");
+});
+
 function enhance(within) {
   openModals(within);
   startDrafts(within);

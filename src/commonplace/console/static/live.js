@@ -1,6 +1,23 @@
 // Live parts: <div data-live="ADDRESS"> listens to server-sent events. The name of an event is the
 // id of the element whose content it replaces; the HTML was rendered and escaped by the server.
 const RETRY_MILLISECONDS = 2000;
+let isTold = false;
+
+// Somebody may be typing, so the page stays; what was typed is kept as a draft anyway.
+function tellSignedOut() {
+  if (isTold) return;
+  isTold = true;
+  document.dispatchEvent(new CustomEvent("signed-out"));
+}
+
+async function isSignedOut(address) {
+  try {
+    const answer = await fetch(address, {headers: {Accept: "text/event-stream"}, method: "HEAD"});
+    return answer.status === 401;
+  } catch {
+    return false; // the server does not answer: try again later
+  }
+}
 
 function listen(root) {
   let source = null;
@@ -12,11 +29,12 @@ function listen(root) {
     root.querySelectorAll("[data-live-part]").forEach((part) => {
       source.addEventListener(part.id, (event) => { part.innerHTML = event.data; });
     });
-    source.addEventListener("signed-out", () => { location.reload(); });
-    source.addEventListener("error", () => {
+    source.addEventListener("signed-out", () => { close(); tellSignedOut(); });
+    source.addEventListener("error", async () => {
       root.dataset.offline = "true";
       if (source?.readyState !== EventSource.CLOSED) return; // the browser connects again
       close();
+      if (await isSignedOut(root.dataset.live)) return tellSignedOut();
       clearTimeout(retry);
       retry = setTimeout(open, RETRY_MILLISECONDS);
     });
