@@ -30,6 +30,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 MAX_MARKDOWN_CHARS = 200_000
 MAX_HIGHLIGHT_CHARS = 300_000
 MAX_MARKS = 200
+HIT = Markup('<span id="hit"></span>')
 
 
 def make_environment() -> Environment:
@@ -79,7 +80,7 @@ def summarize_hidden(text: str) -> str:
     return summarize(found) if found else ""
 
 
-def url(path: str, **query: object) -> str:
+def url(path: str, /, **query: object) -> str:
     """Return the address of a console page; query values that are None or empty are left out."""
     kept = {
         name: "on" if value is True else value
@@ -157,8 +158,13 @@ def _open_outside_link(
     return renderer.renderToken(tokens, index, options, env)
 
 
-def render_code(text: str, language: str = "", first_line: int = 1) -> Markup:
-    """Render source code with line numbers, highlighted if the language is known."""
+def render_code(
+    text: str, language: str = "", first_line: int = 1, hit_first: int = 0, hit_last: int = 0
+) -> Markup:
+    """Render source code with line numbers, highlighted if the language is known.
+
+    The lines from `hit_first` to `hit_last` are set off; the first of them has the id `hit`.
+    """
     shown = reveal(text)
     lines = _highlight(shown, language) if len(shown) <= MAX_HIGHLIGHT_CHARS else None
     if lines is None:
@@ -166,7 +172,12 @@ def render_code(text: str, language: str = "", first_line: int = 1) -> Markup:
     if len(lines) > 1 and not lines[-1]:
         lines.pop()  # the line end of the last line
     rows = Markup("").join(
-        Markup('<span class="line" id="L{0}" data-line="{0}">{1}\n</span>').format(number, line)
+        Markup('<span class="line{2}" id="L{0}" data-line="{0}">{3}{1}\n</span>').format(
+            number,
+            line,
+            " hit" if hit_first <= number <= hit_last else "",
+            HIT if number == hit_first else "",
+        )
         for number, line in enumerate(lines, first_line)
     )
     return Markup('<pre class="code" tabindex="0"><code>{}</code></pre>').format(rows)

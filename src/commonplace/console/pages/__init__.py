@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from commonplace.console.page import PageRoute
-from commonplace.console.pages import audit, components, find, overview
+from commonplace.console.pages import audit, components, files, find, overview
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
     *overview.ROUTES,
     *audit.ROUTES,
     *components.ROUTES,
+    *files.ROUTES,
     *find.ROUTES,
 )

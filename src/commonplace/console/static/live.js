@@ -27,7 +27,9 @@ function listen(root) {
     source = new EventSource(root.dataset.live);
     source.addEventListener("open", () => root.removeAttribute("data-offline"));
     root.querySelectorAll("[data-live-part]").forEach((part) => {
-      source.addEventListener(part.id, (event) => { part.innerHTML = event.data; });
+      source.addEventListener(part.id, (event) => {
+        if (root.isConnected) part.innerHTML = event.data; else close();
+      });
     });
     source.addEventListener("signed-out", () => { close(); tellSignedOut(); });
     source.addEventListener("error", async () => {
