@@ -1,7 +1,4 @@
-"""The console's only way to the product: tool calls, in this process or at a server by URL.
-
-No private API.
-"""
+"""Tool calls, in this process or to a server by URL: all that the console knows of the product."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "commonplace-console", "version": "1"},
 }
-WHO = "server_status"
-EVERYTHING = Selection(all_tiers=True)
+IDENTITY_TOOL = "server_status"
+ALL_TOOLS = Selection(all_tiers=True)
 
 
 CallError = Mapping[str, Any]
@@ -35,7 +32,7 @@ CallError = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call: the output, or the error in its one shape."""
+    """The result of a call: its output, or its error."""
 
     output: Any
     error: CallError | None = None
@@ -46,7 +43,7 @@ class Answer:
 
 
 class Caller(Protocol):
-    """One signed-in person. Calls carry that person's permissions and nothing else."""
+    """Makes tool calls with the permissions of one person."""
 
     label: str
     scopes: frozenset[str]
@@ -54,14 +51,14 @@ class Caller(Protocol):
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer: ...
 
     async def tools(self) -> list[dict[str, Any]]:
-        """Every tool, as tools/list shows it, with `_toolset` and `_tier` where they are known."""
+        """Return every tool as tools/list does, with `_toolset` and `_tier` if they are known."""
         ...
 
 
 class InProcess:
-    """The product in this process.
+    """Calls the product in this process.
 
-    `renew` authenticates again at every call, so that a revoked key ends at once.
+    `renew` authenticates each call again, so that a revoked key ends at once.
     """
 
     def __init__(
@@ -92,14 +89,14 @@ class InProcess:
 
     async def tools(self) -> list[dict[str, Any]]:
         return [
-            {**describe(tool, EVERYTHING), "_toolset": tool.toolset, "_tier": tool.tier.value}
-            for tool in self._pipeline.registry.listed(EVERYTHING)
+            {**describe(tool, ALL_TOOLS), "_toolset": tool.toolset, "_tier": tool.tier.value}
+            for tool in self._pipeline.registry.listed(ALL_TOOLS)
             if self._pipeline.selection.permits(tool)
         ]
 
 
 class Remote:
-    """A server elsewhere, over the stateless protocol: one POST a call, no session to lose."""
+    """Calls a server elsewhere over the stateless protocol: one POST request for each call."""
 
     def __init__(self, url: str, key: str | None) -> None:
         import httpx
@@ -117,9 +114,9 @@ class Remote:
         self.scopes = frozenset({"read"})  # until `check` has asked the server
 
     def check(self) -> None:
-        """Learn who this key is there.
+        """Ask the server for the label and the scopes of the key.
 
-        UNAUTHENTICATED where the server does not take it, NOT_AVAILABLE where it does not answer.
+        Raises UNAUTHENTICATED if it refuses the key, NOT_AVAILABLE if it does not answer.
         """
         import httpx
 
@@ -127,18 +124,18 @@ class Remote:
             "jsonrpc": "2.0",
             "id": 0,
             "method": "tools/call",
-            "params": {"name": WHO, "arguments": {}, "_meta": META},
+            "params": {"name": IDENTITY_TOOL, "arguments": {}, "_meta": META},
         }
         headers = {
             **self._client.headers,
             "Mcp-Method": "tools/call",
-            "Mcp-Name": WHO,
+            "Mcp-Name": IDENTITY_TOOL,
             "Content-Type": "application/json",
         }
         try:
             answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
-        except (httpx.HTTPError, httpx.InvalidURL) as away:
-            raise _away(self._url, away) from away
+        except (httpx.HTTPError, httpx.InvalidURL) as failed:
+            raise _not_available(self._url, failed) from failed
         if answer.status_code == 429:
             raise CommonplaceError(
                 UNAUTHENTICATED,
@@ -147,10 +144,10 @@ class Remote:
                 retryable=True,
             )
         if answer.status_code in (401, 403):
-            raise _refused()
+            raise _key_refused()
         try:
             value = (
-                _message(answer.headers.get("content-type", ""), answer.content)
+                _parse_message(answer.headers.get("content-type", ""), answer.content)
                 if answer.status_code == 200
                 else {}
             )
@@ -164,10 +161,10 @@ class Remote:
             raise CommonplaceError(
                 NOT_AVAILABLE, f"There is no Commonplace at {self._url}.", hint=hint
             )
-        told = value.get("result", {}).get("structuredContent")
-        if told is not None:
-            self.label = told["you"]["label"]
-            self.scopes = _scopes(told["you"]["scopes"], told["read_only"])
+        answered = value.get("result", {}).get("structuredContent")
+        if answered is not None:
+            self.label = answered["you"]["label"]
+            self.scopes = _scopes(answered["you"]["scopes"], answered["read_only"])
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         try:
@@ -205,11 +202,11 @@ class Remote:
                 content=orjson.dumps(body),
                 headers={"Content-Type": "application/json", **headers},
             )
-        except httpx.HTTPError as away:
-            raise _away(self._url, away) from away
+        except httpx.HTTPError as failed:
+            raise _not_available(self._url, failed) from failed
         if answer.status_code in (401, 403):
-            raise _refused()
-        value = _message(answer.headers.get("content-type", ""), answer.content)
+            raise _key_refused()
+        value = _parse_message(answer.headers.get("content-type", ""), answer.content)
         if "error" in value:
             data = value["error"].get("data")
             known = data if isinstance(data, dict) else {}
@@ -223,7 +220,7 @@ class Remote:
 
 
 def _first_object(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The JSON of a result. A plain message may stand before it, and a note behind it."""
+    """Return the JSON object among the content blocks; text may precede and follow it."""
     for block in content:
         text = block.get("text", "")
         if isinstance(text, str) and text.startswith("{"):
@@ -236,11 +233,11 @@ def _first_object(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _scopes(granted: Iterable[str], read_only: bool) -> frozenset[str]:
-    """What the console offers: nothing that writes where the server takes no change at all."""
+    """Return the scopes to offer: without `write` if the server is read-only."""
     return frozenset(scope for scope in granted if not (read_only and scope == "write"))
 
 
-def _away(url: str, error: Exception) -> CommonplaceError:
+def _not_available(url: str, error: Exception) -> CommonplaceError:
     return CommonplaceError(
         NOT_AVAILABLE,
         f"The server at {url} does not answer.",
@@ -249,13 +246,13 @@ def _away(url: str, error: Exception) -> CommonplaceError:
     )
 
 
-def _refused() -> CommonplaceError:
+def _key_refused() -> CommonplaceError:
     return CommonplaceError(
         UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key."
     )
 
 
-def _message(content_type: str, body: bytes) -> dict[str, Any]:
+def _parse_message(content_type: str, body: bytes) -> dict[str, Any]:
     if content_type.startswith("text/event-stream"):
         lines = [
             line[6:]

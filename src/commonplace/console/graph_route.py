@@ -1,6 +1,4 @@
-"""GET /api/graph/mermaid: the instruction graph for dashboards, as the graph_export tool gives
-it to this caller.
-"""
+"""GET /api/graph/mermaid: the instruction graph for dashboards, from the tool graph_export."""
 
 from __future__ import annotations
 
@@ -32,8 +30,10 @@ Export = Callable[[Mapping[str, str], dict[str, Any]], Awaitable[Answer]]
 def graph_route(
     export: Export, refuse: Callable[[Mapping[str, str], str], Response | None]
 ) -> Route:
-    """`export(headers, arguments)` calls graph_export as whoever the headers say; `refuse`
-    checks Host and Origin.
+    """Return the route.
+
+    `export(headers, arguments)` calls graph_export with the key in the headers; `refuse` checks
+    Host and Origin.
     """
 
     async def show(request: Request) -> Response:
@@ -55,7 +55,7 @@ def graph_route(
 
 
 def arguments_of(query: Mapping[str, str]) -> dict[str, Any]:
-    """The query as arguments of graph_export; ValueError says which value is wrong."""
+    """Translate a query to arguments of graph_export. Raises ValueError with the reason."""
     found: dict[str, Any] = {"format": "mermaid"}
     for name in SWITCHES:
         value = query.get(name, "").strip().lower()
