@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
@@ -122,6 +123,7 @@ def check_installed(wheel: Path, version: str) -> None:
             [command, "doctor"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL
         )
         _check_stdio(command, environment, folder)
+        _check_console(command, environment, folder)
 
 
 def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None:
@@ -149,6 +151,28 @@ def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None
     answers = {answer.get("id"): answer for answer in map(json.loads, served.stdout.splitlines())}
     if not answers.get(2, {}).get("result", {}).get("tools"):
         raise ReleaseError("The installed server does not list tools.")
+
+
+def _check_console(command: str, environment: dict[str, str], folder: str) -> None:
+    """Open the console of the installed server, and every script that the wheel carries."""
+    served = subprocess.Popen(
+        [command, "serve", "--http", "127.0.0.1:0"],
+        env={**environment, "PATH": "/usr/bin:/bin"},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert served.stderr is not None
+        lines = iter(served.stderr.readline, "")
+        [address] = next(found for line in lines if (found := re.findall(r"http://[^/]+", line)))
+        for path in ("/console/", *(f"/console/static/{name}" for name in VENDORED)):
+            with urllib.request.urlopen(address + path, timeout=30) as answer:
+                if answer.status != 200 or not answer.read():
+                    raise ReleaseError(f"The installed server does not serve {path}.")
+    finally:
+        served.terminate()
+        served.wait(30)
 
 
 def main() -> int:
