@@ -43,10 +43,14 @@ class Answer:
 
 
 class Caller(Protocol):
-    """Makes tool calls with the permissions of one person."""
+    """Makes tool calls with the permissions of one person.
+
+    `endpoint` is the address of a server elsewhere, empty for the server of this console.
+    """
 
     label: str
     scopes: frozenset[str]
+    endpoint: str
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer: ...
 
@@ -71,6 +75,7 @@ class InProcess:
         self._selection = selection
         self._renew = renew
         auth = renew()
+        self.endpoint = ""
         self.label = auth.label
         self.scopes = _scopes((scope.value for scope in auth.scopes), pipeline.read_only)
 
@@ -101,7 +106,7 @@ class Remote:
     def __init__(self, url: str, key: str | None) -> None:
         import httpx
 
-        self._url = url.rstrip("/").removesuffix("/mcp") + "/mcp"
+        self.endpoint = url.rstrip("/").removesuffix("/mcp") + "/mcp"
         headers = {
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": STATELESS,
@@ -133,9 +138,11 @@ class Remote:
             "Content-Type": "application/json",
         }
         try:
-            answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
+            answer = httpx.post(
+                self.endpoint, content=orjson.dumps(body), headers=headers, timeout=15
+            )
         except (httpx.HTTPError, httpx.InvalidURL) as failed:
-            raise _not_available(self._url, failed) from failed
+            raise _not_available(self.endpoint, failed) from failed
         if answer.status_code == 429:
             raise CommonplaceError(
                 UNAUTHENTICATED,
@@ -159,7 +166,7 @@ class Remote:
                 f"`commonplace serve --http` prints."
             )
             raise CommonplaceError(
-                NOT_AVAILABLE, f"There is no Commonplace at {self._url}.", hint=hint
+                NOT_AVAILABLE, f"There is no Commonplace at {self.endpoint}.", hint=hint
             )
         answered = value.get("result", {}).get("structuredContent")
         if answered is not None:
@@ -198,12 +205,12 @@ class Remote:
         headers = {"Mcp-Method": method} | ({"Mcp-Name": name} if name else {})
         try:
             answer = await self._client.post(
-                self._url,
+                self.endpoint,
                 content=orjson.dumps(body),
                 headers={"Content-Type": "application/json", **headers},
             )
         except httpx.HTTPError as failed:
-            raise _not_available(self._url, failed) from failed
+            raise _not_available(self.endpoint, failed) from failed
         if answer.status_code in (401, 403):
             raise _key_refused()
         value = _parse_message(answer.headers.get("content-type", ""), answer.content)

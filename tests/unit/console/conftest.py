@@ -26,6 +26,7 @@ class FakeCaller:
 
     def __init__(self, scopes: frozenset[str] = frozenset({"read", "write", "admin"})) -> None:
         self.label = "tester"
+        self.endpoint = ""
         self.scopes = scopes
         self.replies: dict[str, Answer | Reply] = {}
         self.listed: list[dict[str, Any]] = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from commonplace.console.page import PageRoute
-from commonplace.console.pages import audit, components, files, find, overview
+from commonplace.console.pages import audit, components, files, find, overview, tools
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
     *overview.ROUTES,
     *audit.ROUTES,
+    *tools.ROUTES,
     *components.ROUTES,
     *files.ROUTES,
     *find.ROUTES,
