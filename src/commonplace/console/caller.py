@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import orjson
 
 from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.describe import describe
 from commonplace.dispatch.pipeline import Pipeline
-from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.registry import Registry, Selection
+from commonplace.dispatch.tool import Tool
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
 
@@ -24,6 +28,7 @@ META = {
 }
 IDENTITY_TOOL = "server_status"
 ALL_TOOLS = Selection(all_tiers=True)
+TOOLS_SECONDS = 60.0  # how long the list of a server elsewhere is used
 
 
 CallError = Mapping[str, Any]
@@ -93,11 +98,26 @@ class InProcess:
         return Answer(to_json(outcome.output))
 
     async def tools(self) -> list[dict[str, Any]]:
-        return [
-            {**describe(tool, ALL_TOOLS), "_toolset": tool.toolset, "_tier": tool.tier.value}
-            for tool in self._pipeline.registry.listed(ALL_TOOLS)
-            if self._pipeline.selection.permits(tool)
+        described = await asyncio.to_thread(_describe_all, self._pipeline.registry)
+        permits = self._pipeline.selection.permits
+        return [description for tool, description in described if permits(tool)]
+
+
+_DESCRIBED: WeakKeyDictionary[Registry, list[tuple[Tool, dict[str, Any]]]] = WeakKeyDictionary()
+
+
+def _describe_all(registry: Registry) -> list[tuple[Tool, dict[str, Any]]]:
+    """Describe every tool once: schemas take most of a second to generate."""
+    described = _DESCRIBED.get(registry)
+    if described is None:
+        described = _DESCRIBED[registry] = [
+            (
+                tool,
+                {**describe(tool, ALL_TOOLS), "_toolset": tool.toolset, "_tier": tool.tier.value},
+            )
+            for tool in registry.listed(ALL_TOOLS)
         ]
+    return described
 
 
 class Remote:
@@ -115,6 +135,7 @@ class Remote:
             headers["Authorization"] = f"Bearer {key}"
         self._client = httpx.AsyncClient(headers=headers, timeout=60)
         self._ids = itertools.count(1)
+        self._tools: tuple[float, list[dict[str, Any]]] | None = None
         self.label = "remote"
         self.scopes = frozenset({"read"})  # until `check` has asked the server
 
@@ -188,8 +209,10 @@ class Remote:
         return Answer(value)
 
     async def tools(self) -> list[dict[str, Any]]:
-        result = await self._request("tools/list", {}, None)
-        return list(result["tools"])
+        if self._tools is None or time.monotonic() - self._tools[0] > TOOLS_SECONDS:
+            result = await self._request("tools/list", {}, None)
+            self._tools = (time.monotonic(), list(result["tools"]))
+        return self._tools[1]
 
     async def _request(
         self, method: str, params: dict[str, Any], name: str | None

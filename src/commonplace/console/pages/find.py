@@ -1,15 +1,28 @@
-"""Find pages, tools and content: the page behind Ctrl+K, and its results as a part."""
+"""Find pages, tools and content: the page behind Ctrl+K, and its results as a part.
+
+The groups are asked at the same time, each within a bound. A group that fails or is late is
+named with the reason, and the others are shown.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.responses import Response
 
+from commonplace.console.errors import CallFailed, SignedOut
 from commonplace.console.page import NAVIGATION, Page, PageRoute
 from commonplace.console.rendering import quote_path, url
+from commonplace.kernel.errors import CommonplaceError
 
-MAX_PER_GROUP = 8
+MAX_PER_GROUP = 6
+MAX_QUERY = 200
+MAX_NOTE = 120
+PALETTE_SECONDS = 0.25
+PAGE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +34,122 @@ class Finding:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """Findings of one kind, or the reason why there are none."""
+
+    title: str
+    findings: Sequence[Finding] = ()
+    problem: str = ""
+
+
+Search = Callable[[Page, str], Awaitable[list[Finding]]]
+
+
 async def show(page: Page) -> Response:
     """Show what matches, as a page or as the part that the palette shows."""
-    query = page.query("q")
-    groups = await find(page, query)
-    template = "pages/find_results.html" if page.query("part") else "pages/find.html"
-    return page.render(template, query=query, groups=groups)
+    query = page.query("q")[:MAX_QUERY]
+    is_part = bool(page.query("part"))
+    groups = await find(page, query, PALETTE_SECONDS if is_part else PAGE_SECONDS)
+    template = "pages/find_results.html" if is_part else "pages/find.html"
+    return page.render(template, query=query, project=page.query("project"), groups=groups)
 
 
-async def find(page: Page, query: str) -> list[tuple[str, list[Finding]]]:
-    """Return the groups of findings that are not empty."""
+async def find(page: Page, query: str, seconds: float) -> list[FindingGroup]:
+    """Return the groups that have findings or a problem."""
     wanted = query.lower()
     pages = [
         Finding(item.title, url(item.path)) for item in NAVIGATION if wanted in item.title.lower()
     ]
-    groups = [("Pages", pages)]
+    groups = [FindingGroup("Pages", pages)]
     if query:
-        groups.append(("Tools", await _find_tools(page, wanted)))
-    return [(title, findings[:MAX_PER_GROUP]) for title, findings in groups if findings]
+        groups += await asyncio.gather(
+            *(_search(page, query, title, search, seconds) for title, search in SEARCHES)
+        )
+        groups.append(FindingGroup("Search on a page", _search_pages(page, query)))
+    return [group for group in groups if group.findings or group.problem]
 
 
-async def _find_tools(page: Page, wanted: str) -> list[Finding]:
+async def _search(
+    page: Page, query: str, title: str, search: Search, seconds: float
+) -> FindingGroup:
+    try:
+        found = await asyncio.wait_for(search(page, query), seconds)
+    except TimeoutError:
+        return FindingGroup(title, problem="No answer yet; open the page to search there.")
+    except CallFailed as failed:
+        return FindingGroup(title, problem=str(failed.error.get("message")))
+    except CommonplaceError as failed:
+        return FindingGroup(title, problem=failed.message)
+    except SignedOut:
+        raise
+    return FindingGroup(title, found[:MAX_PER_GROUP])
+
+
+async def _find_tools(page: Page, query: str) -> list[Finding]:
+    wanted = query.lower()
+    names = [tool for tool in await page.caller.tools() if wanted in tool["name"].lower()]
     return [
         Finding(tool["name"], url(f"/tools/{quote_path(tool['name'])}"), tool.get("title", ""))
-        for tool in await page.caller.tools()
-        if wanted in tool["name"].lower()
+        for tool in names
     ]
 
 
+async def _find_instructions(page: Page, query: str) -> list[Finding]:
+    found = await page.ask("instructions_search", {"q": query, "limit": MAX_PER_GROUP})
+    return [
+        Finding(item["title"], url(f"/instructions/{quote_path(item['id'])}"), item["id"])
+        for item in found["items"]
+    ]
+
+
+async def _find_memories(page: Page, query: str) -> list[Finding]:
+    found = await page.ask("rekall_search", {"query": query, "limit": MAX_PER_GROUP})
+    return [
+        Finding(entry["title"], url(f"/memory/{quote_path(entry['id'])}"), entry["type"])
+        for entry in found["results"]
+    ]
+
+
+async def _find_files(page: Page, query: str) -> list[Finding]:
+    project = await _known_project(page)
+    if not project:
+        return []
+    arguments = {"project": project, "query": query, "limit": MAX_PER_GROUP}
+    found = await page.ask("file_search", arguments)
+    places: dict[str, Finding] = {}
+    for chunk in found["chunks"]:
+        path = chunk["file_path"]
+        note = " ".join(chunk["chunk_content"].split())[:MAX_NOTE]
+        address = url("/files", project=project, path=path, q=query)
+        places.setdefault(path, Finding(path, address, note))
+    return list(places.values())
+
+
+async def _known_project(page: Page) -> str:
+    """Return the project of the page that the person looks at, or the only one there is."""
+    if named := page.query("project"):
+        return named
+    projects: Any = (await page.ask("file_projects", {}))["projects"]
+    return str(projects[0]["project"]) if len(projects) == 1 else ""
+
+
+def _search_pages(page: Page, query: str) -> list[Finding]:
+    """Return the pages that search everything, for what the palette does not show."""
+    title = f"Search for “{query}”"
+    found = [
+        Finding(title, url("/instructions", q=query), "Instructions"),
+        Finding(title, url("/memory", q=query), "Memory"),
+    ]
+    if project := page.query("project"):
+        found.insert(1, Finding(title, url("/files", project=project, q=query), "Files"))
+    return found
+
+
+SEARCHES: tuple[tuple[str, Search], ...] = (
+    ("Tools", _find_tools),
+    ("Instructions", _find_instructions),
+    ("Files", _find_files),
+    ("Memory", _find_memories),
+)
 ROUTES = (PageRoute("/find", show),)

@@ -12,7 +12,9 @@ export function startPalette() {
   async function find() {
     running?.abort();
     running = new AbortController();
-    const address = `/console/find?part=1&q=${encodeURIComponent(input.value)}`;
+    const project = new URLSearchParams(location.search).get("project") ?? "";
+    const wanted = new URLSearchParams({part: "1", q: input.value, project});
+    const address = `/console/find?${wanted}`;
     try {
       const answer = await fetch(address, {signal: running.signal});
       if (answer.redirected) return location.assign(answer.url);
