@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from commonplace.console.page import PageRoute
-from commonplace.console.pages import audit, components, files, find, overview, tools
+from commonplace.console.pages import (
+    audit,
+    components,
+    files,
+    find,
+    instructions,
+    overview,
+    tools,
+)
 
 PAGE_ROUTES: tuple[PageRoute, ...] = (
     *overview.ROUTES,
@@ -12,4 +20,5 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     *components.ROUTES,
     *files.ROUTES,
     *find.ROUTES,
+    *instructions.ROUTES,
 )
