@@ -9,6 +9,7 @@ from commonplace.console.pages import (
     files,
     find,
     instructions,
+    memory,
     overview,
     tools,
 )
@@ -21,4 +22,5 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     *files.ROUTES,
     *find.ROUTES,
     *instructions.ROUTES,
+    *memory.ROUTES,
 )
