@@ -10,6 +10,7 @@ from commonplace.console.pages import (
     find,
     instructions,
     memory,
+    openapi,
     overview,
     tools,
 )
@@ -21,6 +22,7 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     *components.ROUTES,
     *files.ROUTES,
     *find.ROUTES,
+    *openapi.ROUTES,
     *instructions.ROUTES,
     *memory.ROUTES,
 )

@@ -1,17 +1,26 @@
 // Drafts: what a person types is kept in the browser until the server says that it was saved.
 //
-// A form with data-draft="NAME" is stored on every input. When the page is opened again and the
-// stored text differs from the form's, a notice offers it. The server names saved drafts in
-// <meta name="saved-draft">.
-const PREFIX = "commonplace:draft:";
+// A form with data-draft="NAME" is kept on every input. When the page is opened again and the
+// kept text differs from the form's, a notice offers it. The server names saved drafts in
+// <meta name="saved-draft">. Fields inside data-no-draft are left out; a file input with
+// data-draft-file is kept with its file.
+import {forgetDraft, forgetOlderThan, keepDraft, readDraft} from "./draft-store.js";
+
 const KEEP_DAYS = 30;
+const MAX_EARLIER = 5; // drafts of one form that a person did not decide about
+const LARGE_CHARS = 100_000;
+const LARGE_DELAY_MILLISECONDS = 400;
 const IGNORED = new Set(["csrf", "key"]);
+
+function isKept(element) {
+  return element.name && !IGNORED.has(element.name) && !element.closest("[data-no-draft]") &&
+    !["password", "submit", "button", "hidden", "search", "file"].includes(element.type);
+}
 
 function fieldsOf(form) {
   const fields = {};
   for (const element of form.elements) {
-    if (!element.name || IGNORED.has(element.name) || element.type === "password") continue;
-    if (["file", "submit", "button", "hidden", "search"].includes(element.type)) continue;
+    if (!isKept(element)) continue;
     if (["checkbox", "radio"].includes(element.type)) {
       (fields[element.name] ??= []).push(...(element.checked ? [element.value] : []));
     } else if (element.multiple) {
@@ -23,11 +32,27 @@ function fieldsOf(form) {
   return fields;
 }
 
-function fill(form, fields) {
+function filesOf(form) {
+  const files = {};
+  form.querySelectorAll("input[type=file][data-draft-file]").forEach((input) => {
+    if (input.files.length) files[input.name] = [...input.files];
+  });
+  return files;
+}
+
+function isSame(first, second) {
+  const names = Object.keys({...first, ...second});
+  return names.every((name) => {
+    const [before, after] = [first[name] ?? [], second[name] ?? []];
+    return before.length === after.length && before.every((text, index) => text === after[index]);
+  });
+}
+
+function fill(form, draft) {
   const used = {};
   for (const element of form.elements) {
-    const values = fields[element.name];
-    if (!values || element.type === "file" || element.type === "hidden") continue;
+    const values = draft.fields[element.name];
+    if (!values || !isKept(element)) continue;
     if (["checkbox", "radio"].includes(element.type)) {
       element.checked = values.includes(element.value);
     } else if (element.multiple) {
@@ -40,21 +65,28 @@ function fill(form, fields) {
     element.dispatchEvent(new Event("input", {bubbles: true}));
     element.dispatchEvent(new Event("change", {bubbles: true}));
   }
-}
-
-function read(name) {
-  try {
-    return JSON.parse(localStorage.getItem(PREFIX + name));
-  } catch {
-    return null;
+  for (const [name, files] of Object.entries(draft.files ?? {})) {
+    const input = form.querySelector(`input[type=file][name="${CSS.escape(name)}"]`);
+    if (!input) continue;
+    const transfer = new DataTransfer();
+    files.forEach((file) => transfer.items.add(file));
+    input.files = transfer.files;
+    input.dispatchEvent(new Event("change", {bubbles: true}));
   }
 }
 
-export function forget(name) {
-  localStorage.removeItem(PREFIX + name);
+export const forget = forgetDraft;
+
+function button(label, kind, act) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = kind;
+  made.textContent = label;
+  made.addEventListener("click", act);
+  return made;
 }
 
-function offer(form, name, draft) {
+function offer(form, draft, restore, discard) {
   const notice = document.createElement("div");
   notice.className = "notice warn draft";
   notice.setAttribute("role", "status");
@@ -63,43 +95,71 @@ function offer(form, name, draft) {
   const isStale = form.dataset.draftBase && draft.base !== form.dataset.draftBase;
   text.textContent = `Unsaved text from ${when} was kept.` +
     (isStale ? " The saved version has changed since then." : "");
-  const restore = document.createElement("button");
-  restore.type = "button";
-  restore.textContent = "Restore it";
-  restore.addEventListener("click", () => { fill(form, draft.fields); notice.remove(); });
-  const discard = document.createElement("button");
-  discard.type = "button";
-  discard.className = "quiet";
-  discard.textContent = "Discard it";
-  discard.addEventListener("click", () => { forget(name); notice.remove(); });
-  notice.append(text, restore, discard);
+  notice.append(
+    text,
+    button("Restore it", "", () => { notice.remove(); restore(); }),
+    button("Discard it", "quiet", () => { notice.remove(); discard(); }),
+  );
   form.prepend(notice);
 }
 
+// One form: keeps its text, and offers what was kept before until the person decides. Text that
+// is typed meanwhile does not replace the offered text; both are kept.
 function watch(form) {
   const name = form.dataset.draft;
-  const original = JSON.stringify(fieldsOf(form));
-  const draft = read(name);
-  if (draft && JSON.stringify(draft.fields) !== original) offer(form, name, draft);
-  form.addEventListener("input", () => {
-    const fields = fieldsOf(form);
-    if (JSON.stringify(fields) === original) return forget(name);
-    const kept = {fields, at: Date.now(), base: form.dataset.draftBase ?? ""};
-    try {
-      localStorage.setItem(PREFIX + name, JSON.stringify(kept));
-    } catch {
-      form.dataset.draftFull = "true"; // the browser's store is full: warn before leaving
-    }
-  });
-}
+  const original = fieldsOf(form);
+  let undecided = [];
+  let timer = 0;
+  let isReady = false;
 
-function removeOld() {
-  const oldest = Date.now() - KEEP_DAYS * 24 * 3600 * 1000;
-  for (const key of Object.keys(localStorage)) {
-    if (key.startsWith(PREFIX) && !(read(key.slice(PREFIX.length))?.at > oldest)) {
-      localStorage.removeItem(key);
-    }
-  }
+  const save = () => {
+    const [fields, files] = [fieldsOf(form), filesOf(form)];
+    const isUnchanged = isSame(fields, original) && !Object.keys(files).length;
+    const draft = {
+      fields: isUnchanged ? {} : fields, files, at: Date.now(),
+      base: form.dataset.draftBase ?? "", earlier: undecided,
+    };
+    if (isUnchanged && !undecided.length) return forgetDraft(name);
+    const kept = isUnchanged ? {...undecided[0], earlier: undecided.slice(1)} : draft;
+    return keepDraft(name, kept).then(
+      () => { delete form.dataset.draftFull; },
+      () => { form.dataset.draftFull = "true"; }, // no room: warn before the page is left
+    );
+  };
+  const decide = (draft) => { undecided = undecided.filter((other) => other !== draft); };
+
+  const changed = () => {
+    clearTimeout(timer);
+    const length = [...form.elements].reduce((sum, field) => sum + (field.value?.length ?? 0), 0);
+    if (isReady && length <= LARGE_CHARS) save();
+    else timer = setTimeout(changedLater, LARGE_DELAY_MILLISECONDS);
+  };
+  const changedLater = () => { timer = 0; if (isReady) save(); else changed(); };
+  form.addEventListener("input", changed);
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("[data-draft-file]")) changed();
+  });
+  const flush = () => {
+    if (!timer || !isReady) return;
+    clearTimeout(timer);
+    save();
+  };
+  form.addEventListener("submit", flush);
+  window.addEventListener("pagehide", flush);
+
+  readDraft(name).then((draft) => {
+    const {earlier = [], ...latest} = draft ?? {};
+    const offered = draft ? [latest, ...earlier] : [];
+    undecided = offered.filter((kept) => kept.fields &&
+      (!isSame(kept.fields, original) || Object.keys(kept.files ?? {}).length))
+      .slice(0, MAX_EARLIER);
+    isReady = true;
+    [...undecided].reverse().forEach((kept) => offer(
+      form, kept,
+      () => { decide(kept); fill(form, kept); save(); },
+      () => { decide(kept); save(); },
+    ));
+  });
 }
 
 window.addEventListener("beforeunload", (event) => {
@@ -110,9 +170,9 @@ let isStarted = false;
 export function startDrafts(within) {
   if (!isStarted) {
     isStarted = true;
-    removeOld();
+    forgetOlderThan(Date.now() - KEEP_DAYS * 24 * 3600 * 1000);
     const saved = document.querySelector("meta[name=saved-draft]");
-    if (saved) forget(saved.content);
+    if (saved) forgetDraft(saved.content);
   }
   within.querySelectorAll("form[data-draft]:not([data-watched])").forEach((form) => {
     form.dataset.watched = "true";

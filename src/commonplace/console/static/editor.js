@@ -1,5 +1,9 @@
-// Editor: a text area with line numbers; Tab indents, Escape then Tab leaves it.
+// Editor: a text area with line numbers and syntax colours; Tab indents, Escape then Tab leaves it.
+// The colours are a copy of the text behind the text area, whose own text is transparent; their
+// rules are loaded when a page has an editor.
+
 const INDENT = "  ";
+const MAX_COLOURED_CHARS = 60_000; // more would make typing slow
 
 function enhance(area) {
   const frame = document.createElement("div");
@@ -7,19 +11,37 @@ function enhance(area) {
   const gutter = document.createElement("div");
   gutter.className = "gutter";
   gutter.setAttribute("aria-hidden", "true");
+  const copy = document.createElement("pre");
+  copy.className = "colours";
+  copy.setAttribute("aria-hidden", "true");
   area.replaceWith(frame);
-  frame.append(gutter, area);
+  frame.append(gutter, copy, area);
   area.wrap = "off";
+  let colours = null;
+  let language = "";
   let shown = 0;
+  let isDrawing = false;
+
   const number = () => {
-    const count = area.value.split("\n").length;
+    let count = 1;
+    for (let at = area.value.indexOf("\n"); at >= 0; at = area.value.indexOf("\n", at + 1)) count += 1;
     if (count === shown) return;
     shown = count;
-    gutter.textContent = Array.from({length: count}, (_, index) => index + 1).join("\n");
+    gutter.textContent = Array.from({length: count}, (_, index) => index + 1).join("\n") + "\n\n";
   };
   const follow = () => {
-    gutter.style.height = `${area.clientHeight}px`;
     gutter.scrollTop = area.scrollTop;
+    copy.scrollTop = area.scrollTop;
+    copy.scrollLeft = area.scrollLeft;
+  };
+  const draw = () => {
+    isDrawing = false;
+    number();
+    const isColoured = language !== "" && area.value.length <= MAX_COLOURED_CHARS;
+    frame.classList.toggle("coloured", isColoured);
+    if (isColoured) copy.replaceChildren(colours.colour(area.value, language));
+    else copy.replaceChildren();
+    follow();
   };
   let mayLeave = false;
   area.addEventListener("keydown", (event) => {
@@ -30,10 +52,19 @@ function enhance(area) {
     }
     mayLeave = false;
   });
-  area.addEventListener("input", () => { number(); follow(); });
+  area.addEventListener("input", () => {
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(draw);
+  });
   area.addEventListener("scroll", follow);
   new ResizeObserver(follow).observe(area);
-  number();
+  draw();
+  import("./colours.js").then((module) => {
+    colours = module;
+    language = colours.languageOf(area.dataset.editor);
+    draw();
+  });
 }
 
 function outdent(area) {

@@ -1,0 +1,67 @@
+"""The page OpenAPI: a document, its summary, and one tab."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+from commonplace.console.caller import Answer
+from commonplace.console.page import Page, PageRoute
+from commonplace.console.pages.openapi.panels import ROWS, Panel
+from commonplace.console.pages.openapi.view import (
+    TABS,
+    Source,
+    View,
+    read_posted_view,
+    read_view,
+)
+from commonplace.console.pages.openapi.work import FILL
+
+DRAFT = "openapi"
+MAX_RAW_CHARS = 50_000
+
+
+async def show(page: Page) -> Response:
+    """Show the document that the address names, or the form for one."""
+    return await respond(page, read_view(page))
+
+
+async def work(page: Page) -> Response:
+    """Show a pasted or uploaded document, or a named one with a pasted second document."""
+    view = await read_posted_view(await page.form())
+    if view.is_linked and not view.problem and all(other.is_linked for other in view.others):
+        choices = {**view.choices, "tab": view.tab}
+        return page.redirect("/openapi", None, ref=view.source.name, **choices)
+    return await respond(page, view)
+
+
+async def respond(page: Page, view: View) -> Response:
+    """Ask for the summary and the tab, and render the page."""
+    summary: Answer | None = None
+    panel: Panel | None = None
+    if view.source.is_given and not view.problem:
+        summary, panel = await asyncio.gather(
+            page.call("oas_parse", {"spec": view.source.spec}), FILL[view.tab](page, view)
+        )
+    return page.render(
+        "pages/openapi/page.html",
+        view=view,
+        summary=summary,
+        panel=panel,
+        values=panel.values if panel is not None else {},
+        tabs=TABS,
+        rows_per_page=ROWS,
+        draft=DRAFT,
+        other_text=_pasted_other(view).shown_text,
+        max_raw=MAX_RAW_CHARS,
+    )
+
+
+def _pasted_other(view: View) -> Source:
+    """Return the second document that was pasted, to show it in its text area again."""
+    pasted = [other for other in view.others if other.text is not None and not other.name]
+    return pasted[0] if pasted else Source()
+
+
+ROUTES = (PageRoute("/openapi", show), PageRoute("/openapi", work, methods=("POST",)))
