@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,16 +61,22 @@ def _gate(server: str, key: str | None, derive_key: Callable[[str], bytes]) -> G
         remote.check()
         return remote
 
+    def resume(own_key: str) -> Remote:
+        try:
+            return caller_of(own_key)
+        except CommonplaceError as error:
+            if error.code is NOT_AVAILABLE:  # the pages say so until the server answers again
+                return Remote(server, own_key)
+            raise
+
     configured = Remote(server, key)
     try:
         configured.check()
     except CommonplaceError as error:
         if key is not None or error.code is not UNAUTHENTICATED:
             raise
-        return Gate(
-            caller_of, caller_of, derive_key
-        )  # the server wants keys, so each person signs in
-    return Gate(caller_of, caller_of, derive_key, lambda: configured)
+        return Gate(caller_of, resume, derive_key)  # the server wants keys: each person signs in
+    return Gate(caller_of, resume, derive_key, lambda: configured)
 
 
 def _serve(gate: Gate, server: str, port: int) -> None:
@@ -80,21 +85,14 @@ def _serve(gate: Gate, server: str, port: int) -> None:
 
     from commonplace import __version__
     from commonplace.console.mount import Console, console_routes
-    from commonplace.edge.http.listen import address_of, bind
-    from commonplace.edge.http.reach import HttpOptions, make_reach_check
+    from commonplace.edge.http.listen import STOP_SECONDS, StoppingServer, address_of, bind
+    from commonplace.edge.http.reach import HttpOptions, checking
 
     board = Console(gate, __version__)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await board.close()
-
-    app = Starlette(
-        routes=console_routes(board, make_reach_check(HttpOptions())), lifespan=lifespan
-    )
+    app = Starlette(routes=console_routes(board, checking(HttpOptions())))
     listener = bind("127.0.0.1", port)
     typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(
-        sockets=[listener]
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=STOP_SECONDS
     )
+    StoppingServer(config, [board.close]).run(sockets=[listener])

@@ -7,10 +7,12 @@ import logging
 from starlette.requests import Request
 from starlette.responses import Response
 
+from commonplace.console.caller import CallError
 from commonplace.console.errors import CallFailed, FormRejected, PageNotFound, SignedOut
 from commonplace.console.page import ConsoleParts, Page, PageHandler
 from commonplace.console.redirects import turn_away
 from commonplace.console.session import Session
+from commonplace.kernel.errors import CommonplaceError
 
 LOG = logging.getLogger(__name__)
 NOT_FOUND = ("NOT_FOUND", "_NOT_FOUND")
@@ -52,10 +54,12 @@ async def _run(page: Page, handler: PageHandler) -> Response:
             hint="",
         )
     except CallFailed as failed:
-        code = str(failed.error.get("code"))
-        return page.render(
-            "call_failed.html",
-            404 if code.endswith(NOT_FOUND) else 200,
-            title="Not found" if code.endswith(NOT_FOUND) else "This did not work",
-            error=failed.error,
-        )
+        return _render_failure(page, failed.error)
+    except CommonplaceError as failed:  # the list of tools of a server that does not answer
+        return _render_failure(page, failed.as_dict())
+
+
+def _render_failure(page: Page, error: CallError) -> Response:
+    is_missing = str(error.get("code")).endswith(NOT_FOUND)
+    title = "Not found" if is_missing else "This did not work"
+    return page.render("call_failed.html", 404 if is_missing else 200, title=title, error=error)

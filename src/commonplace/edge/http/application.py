@@ -35,8 +35,6 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
             yield
         finally:
             await sdk.close()
-            for stop in options.on_stop:
-                await stop()
 
     async def healthz(request: HttpRequest) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})

@@ -13,8 +13,8 @@ from types import FrameType
 import uvicorn
 
 from commonplace.edge.http.application import build_app
-from commonplace.edge.http.connections import GuardedProtocol, guarded_protocol
-from commonplace.edge.http.reach import HttpOptions
+from commonplace.edge.http.connections import guarded_protocol
+from commonplace.edge.http.reach import HttpOptions, StopCallback
 from commonplace.edge.product import Product
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 
@@ -44,7 +44,7 @@ async def serve_beside(
     product: Product, options: HttpOptions, listener: socket.socket
 ) -> AsyncIterator[None]:
     """Serve on the running event loop while the caller does something else."""
-    server = _Guest(_config(product, options))
+    server = _Guest(_config(product, options), options.on_stop)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield
@@ -53,7 +53,20 @@ async def serve_beside(
         await asyncio.wait({task}, timeout=STOP_SECONDS + 1)
 
 
-class _Graceful(uvicorn.Server):
+class StoppingServer(uvicorn.Server):
+    """Calls `on_stop` before it waits for open requests: streams end only when they are told."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Sequence[StopCallback]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for stop in self._on_stop:
+            await stop()
+        await super().shutdown(sockets)
+
+
+class _Graceful(StoppingServer):
     """Stops by a signal and returns, so that the caller can close what it opened.
 
     SIGTERM first reports the server as not ready, and stops it when probes could have noticed. A
@@ -61,9 +74,8 @@ class _Graceful(uvicorn.Server):
     """
 
     def __init__(self, config: uvicorn.Config, options: HttpOptions) -> None:
-        super().__init__(config)
+        super().__init__(config, options.on_stop)
         self._draining = options.draining
-        self._limits = options.connections
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM and not self._draining.begun:
@@ -127,7 +139,7 @@ class _Graceful(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-class _Guest(uvicorn.Server):
+class _Guest(StoppingServer):
     """Runs beside stdio, which handles the signals."""
 
     @contextlib.contextmanager

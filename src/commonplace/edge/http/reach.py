@@ -25,13 +25,16 @@ EXPOSED = b"Mcp-Session-Id, WWW-Authenticate, Retry-After"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
+StopCallback = Callable[[], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
     """How the server may be reached.
 
     Empty `allowed_hosts` means any Host, for servers behind keys and a proxy. `public_url` is the
-    address that clients use if a proxy is in front of the server.
+    address that clients use where a proxy stands before the server. `on_stop` is called when the
+    server begins to stop, before it waits for open requests.
     """
 
     public_url: str = ""
@@ -39,7 +42,7 @@ class HttpOptions:
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
-    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
+    on_stop: Sequence[StopCallback] = ()
     draining: Draining = field(default_factory=Draining)
     sessions: SessionDirectory | None = None  # shared by the servers of a team
 
