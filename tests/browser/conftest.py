@@ -123,9 +123,10 @@ class Visitor:
     A test that provokes an error names it with `allow`.
     """
 
-    def __init__(self, context: BrowserContext, address: str) -> None:
+    def __init__(self, context: BrowserContext, address: str, scheme: str = "http") -> None:
         self.page: Page = context.new_page()
         self.address = address
+        self.origin = f"{scheme}://{address}"
         self.foreign: list[str] = []
         self.problems: list[str] = []
         self.executed: list[str] = []
@@ -153,7 +154,7 @@ class Visitor:
         ]
 
     def _note(self, request: Any) -> None:
-        if not request.url.startswith((f"http://{self.address}/", "data:", "blob:")):
+        if not request.url.startswith((f"{self.origin}/", "data:", "blob:")):
             self.foreign.append(request.url)
 
     def _note_message(self, message: ConsoleMessage) -> None:
@@ -171,7 +172,7 @@ class Visitor:
         target.click()
 
     def go(self, path: str) -> None:
-        self.page.goto(f"http://{self.address}{path}")
+        self.page.goto(f"{self.origin}{path}")
 
     def shift(self) -> float:
         """Return the cumulative layout shift of the page so far, as browsers report it: shifts
@@ -211,10 +212,10 @@ def new_visitor(browser: Browser) -> Iterator[VisitorFactory]:
     """Open windows for any address: `new_visitor(address, **options of the browser context)`."""
     opened: list[tuple[BrowserContext, Visitor]] = []
 
-    def open_window(address: str, **options: Any) -> Visitor:
+    def open_window(address: str, scheme: str = "http", **options: Any) -> Visitor:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         context.set_default_timeout(30_000)
-        visitor = Visitor(context, address)
+        visitor = Visitor(context, address, scheme)
         opened.append((context, visitor))
         return visitor
 
