@@ -60,7 +60,17 @@ async def delete(page: Page) -> Response:
     count = format_count(answer.output["deleted"], "file")
     undo = Undo(url("/files/restore"), place.arguments)
     flash = Flash(f"Deleted {place.path} ({count}).", undo=undo)
-    return page.redirect("/files", flash, project=place.project, path=place.folder)
+    folder = await _nearest_folder(page, place)
+    return page.redirect("/files", flash, **folder.arguments)
+
+
+async def _nearest_folder(page: Page, place: Place) -> Place:
+    """Return the folder of a deleted file, or the one above it that still exists."""
+    for folder in reversed(place.parents()[1:]):
+        stat = await page.ask("file_stat", folder.arguments)
+        if stat["exists"]:
+            return folder
+    return place.at("")
 
 
 async def restore(page: Page) -> Response:
