@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -88,7 +89,7 @@ def test_a_person_adds_a_rule_corrects_it_changes_it_and_undoes_the_change(
     expect(page.get_by_role("link", name="hostile-rule", exact=True)).to_be_visible()
     page.get_by_label("Search", exact=True).fill("look for the cause")
     expect(page.get_by_role("link", name="roll-back", exact=True)).to_be_visible()
-    assert "q=look" in page.url
+    expect(page).to_have_url(re.compile("q=look"))
     page.get_by_role("link", name="roll-back", exact=True).click()
     expect(page.get_by_role("link", name="History")).to_be_visible()
 
@@ -369,7 +370,7 @@ def test_feedback_is_given_answered_and_filtered(visitor: Visitor, keyed: Keyed)
     expect(page.get_by_text("Now resolved")).to_be_visible()
     page.get_by_label("Status", exact=True).select_option("resolved")
     expect(page.get_by_text("Feedback: 1, newest first.")).to_be_visible()
-    assert "status=resolved" in page.url
+    expect(page).to_have_url(re.compile("status=resolved"))
     page.get_by_label("Status", exact=True).select_option("closed")
     expect(page.get_by_text("No feedback fits.")).to_be_visible()
 

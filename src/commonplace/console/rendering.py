@@ -22,6 +22,7 @@ from commonplace.kernel.json_types import Json
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
     from markdown_it.renderer import RendererHTML
     from markdown_it.token import Token
     from markdown_it.utils import EnvType, OptionsDict
@@ -143,7 +144,15 @@ def _markdown() -> MarkdownIt:
     parser.disable("image")  # an image would be a request to another origin
 
     parser.add_render_rule("link_open", _open_outside_link)
+    parser.core.ruler.push("lower_headings", _lower_headings)
     return parser
+
+
+def _lower_headings(state: StateCore) -> None:
+    """Make headings of a text part of a page, which has a first heading of its own."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
 
 
 def _open_outside_link(

@@ -108,3 +108,8 @@ def test_sizes_counts_and_times_are_readable() -> None:
     assert format_count(1200, "entry", "entries") == "1,200 entries"
     assert ">2026-11-17 09:30</time>" in format_time("2026-11-17T09:30:12.5Z")
     assert format_time(None) == ""
+
+
+def test_headings_of_a_text_are_below_the_heading_of_its_page() -> None:
+    assert "<h2>Title</h2>" in render_markdown("# Title")
+    assert "<h6>Deep</h6>" in render_markdown("###### Deep")
