@@ -133,6 +133,7 @@ def test_unsaved_text_is_offered_again_and_forgotten_once_it_is_saved(
     expect(page.get_by_label("Body")).to_have_value("A text that must not be lost.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved as version")).to_be_visible()
+    page.wait_for_load_state()
     visitor.go("/console/instructions/drafted/edit")
     expect(page.get_by_label("Body")).to_have_value("A text that must not be lost.")
     expect(page.get_by_role("button", name="Restore it")).to_have_count(0)
