@@ -40,11 +40,12 @@ function filesOf(form) {
   return files;
 }
 
-function isSame(first, second) {
-  const names = Object.keys({...first, ...second});
-  return names.every((name) => {
-    const [before, after] = [first[name] ?? [], second[name] ?? []];
-    return before.length === after.length && before.every((text, index) => text === after[index]);
+// Whether every field of a draft is in the form as it was kept.
+function isIn(draft, fields) {
+  return Object.keys(draft).every((name) => {
+    const [kept, shown] = [draft[name] ?? [], fields[name] ?? []];
+    if (!(name in fields)) return kept.every((text) => text === "");
+    return kept.length === shown.length && kept.every((text, index) => text === shown[index]);
   });
 }
 
@@ -109,14 +110,16 @@ function watch(form) {
   const name = form.dataset.draft;
   const original = fieldsOf(form);
   let undecided = [];
+  let carried = {}; // fields that the form may not show now, because a part of it was replaced
   let timer = 0;
   let isReady = false;
 
   const save = () => {
-    const [fields, files] = [fieldsOf(form), filesOf(form)];
-    const isUnchanged = isSame(fields, original) && !Object.keys(files).length;
+    const files = filesOf(form);
+    carried = {...carried, ...fieldsOf(form)};
+    const isUnchanged = isIn(carried, original) && !Object.keys(files).length;
     const draft = {
-      fields: isUnchanged ? {} : fields, files, at: Date.now(),
+      fields: isUnchanged ? {} : carried, files, at: Date.now(),
       base: form.dataset.draftBase ?? "", earlier: undecided,
     };
     if (isUnchanged && !undecided.length) return forgetDraft(name);
@@ -126,6 +129,18 @@ function watch(form) {
       () => { form.dataset.draftFull = "true"; }, // no room: warn before the page is left
     );
   };
+  const restore = (draft) => {
+    carried = {...carried, ...draft.fields};
+    fill(form, draft);
+  };
+  document.addEventListener("htmx:afterSettle", () => {
+    form.querySelectorAll("textarea[name]").forEach((area) => {
+      const text = carried[area.name]?.[0];
+      if (!text || text === area.value || !isKept(area)) return;
+      area.value = text;
+      area.dispatchEvent(new Event("input", {bubbles: true}));
+    });
+  });
   const decide = (draft) => { undecided = undecided.filter((other) => other !== draft); };
 
   const changed = () => {
@@ -151,12 +166,12 @@ function watch(form) {
     const {earlier = [], ...latest} = draft ?? {};
     const offered = draft ? [latest, ...earlier] : [];
     undecided = offered.filter((kept) => kept.fields &&
-      (!isSame(kept.fields, original) || Object.keys(kept.files ?? {}).length))
+      (!isIn(kept.fields, original) || Object.keys(kept.files ?? {}).length))
       .slice(0, MAX_EARLIER);
     isReady = true;
     [...undecided].reverse().forEach((kept) => offer(
       form, kept,
-      () => { decide(kept); fill(form, kept); save(); },
+      () => { decide(kept); restore(kept); save(); },
       () => { decide(kept); save(); },
     ));
   });

@@ -11,6 +11,8 @@ function enhance(area) {
   const gutter = document.createElement("div");
   gutter.className = "gutter";
   gutter.setAttribute("aria-hidden", "true");
+  const shown = document.createElement("div");
+  gutter.append(shown);
   const copy = document.createElement("pre");
   copy.className = "colours";
   copy.setAttribute("aria-hidden", "true");
@@ -19,24 +21,29 @@ function enhance(area) {
   area.wrap = "off";
   let colours = null;
   let language = "";
-  let shown = 0;
+  let lines = 1;
   let isDrawing = false;
 
-  const number = () => {
-    let count = 1;
-    for (let at = area.value.indexOf("\n"); at >= 0; at = area.value.indexOf("\n", at + 1)) count += 1;
-    if (count === shown) return;
-    shown = count;
-    gutter.textContent = Array.from({length: count}, (_, index) => index + 1).join("\n") + "\n\n";
+  const count = () => {
+    lines = 1;
+    for (let at = area.value.indexOf("\n"); at >= 0; at = area.value.indexOf("\n", at + 1)) lines += 1;
   };
+  // Only the numbers that are visible are in the gutter; its width fits the last one.
   const follow = () => {
-    gutter.scrollTop = area.scrollTop;
+    const height = parseFloat(getComputedStyle(area).lineHeight) || 20;
+    const first = Math.max(0, Math.floor(area.scrollTop / height) - 1);
+    const last = Math.min(lines, first + Math.ceil(area.clientHeight / height) + 3);
+    const width = String(lines).length;
+    let numbers = "";
+    for (let line = first + 1; line <= last; line += 1) numbers += `${String(line).padStart(width)}\n`;
+    if (shown.textContent !== numbers) shown.textContent = numbers;
+    shown.style.transform = `translateY(${first * height - area.scrollTop}px)`;
     copy.scrollTop = area.scrollTop;
     copy.scrollLeft = area.scrollLeft;
   };
   const draw = () => {
     isDrawing = false;
-    number();
+    count();
     const isColoured = language !== "" && area.value.length <= MAX_COLOURED_CHARS;
     frame.classList.toggle("coloured", isColoured);
     if (isColoured) copy.replaceChildren(colours.colour(area.value, language));

@@ -36,7 +36,8 @@ TABS = (
     ("generate", "Generate"),
 )
 MAX_SHOWN_CHARS = 400_000  # a longer text is not put into a text area
-NOT_CHOICES = frozenset({"csrf", "content", "upload", "other_text", "other_file", "ref", "go"})
+NOT_CHOICES = frozenset({"csrf", "content", "upload", "other_file", "ref", "go", "store_as"})
+PASTED = "_text"  # after the name of a tab: the field of its second document
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,16 @@ async def read_posted_view(form: FormData) -> View:
     """Return the view of a form, with the documents that were pasted or uploaded."""
     problem = ""
     chosen = dict(parse_qsl(form.text("go"), max_num_fields=50)) if form.has("go") else {}
-    fields = {name: form.text(name) for name in form.fields if name not in NOT_CHOICES}
+    fields = {
+        name: form.text(name)
+        for name in form.fields
+        if name not in NOT_CHOICES and not name.endswith(PASTED)
+    }
+    is_same_tab = chosen.get("tab", form.text("tab")) == form.text("tab")
     others: list[Source] = []
     try:
         source = await _read_source(form)
-        others = await _read_others(form)
+        others = await _read_others(form) if is_same_tab else []
     except UnicodeDecodeError:
         source, problem = Source(text=form.text("content")), "The file is not UTF-8 text."
     return make_view(source, chosen or fields, others, problem)
@@ -168,7 +174,7 @@ async def _read_source(form: FormData) -> Source:
 async def _read_others(form: FormData) -> list[Source]:
     others = [Source(name) for name in form.text("other").replace(",", " ").split()]
     others += [await _read_upload(file) for file in form.uploads("other_file")]
-    pasted = Source(text=form.text("other_text"))
+    pasted = Source(text=form.text(form.text("tab") + PASTED))
     return [*others, pasted] if pasted.is_given else others
 
 
