@@ -43,7 +43,9 @@ def store(keyed: Keyed, path: str, content: str) -> str:
 
 
 def open_tab(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Views").get_by_text(name, exact=True).click()
+    tab = page.get_by_role("navigation", name="Views").get_by_text(name, exact=True)
+    tab.click()
+    expect(tab).to_have_attribute("aria-current", "page")
 
 
 def large_document(folder: Path, megabytes: int) -> Path:
