@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -229,6 +230,34 @@ def test_an_open_list_says_that_the_catalogue_has_changed(visitor: Visitor, keye
     add(server, keys["admin"], "news-rule")
     page.get_by_role("link", name="Show the changes").click()
     expect(page.get_by_role("link", name="news-rule")).to_be_visible()
+
+
+def test_a_filtered_list_keeps_one_connection_for_news(visitor: Visitor, keyed: Keyed) -> None:
+    server, keys, _ = keyed
+    add(server, keys["admin"], "listened")
+    visitor.page.add_init_script(
+        """
+        window.streams = [];
+        window.EventSource = class extends EventSource {
+          constructor(address) { super(address); window.streams.push(this); }
+        };
+        """
+    )
+    visitor.sign_in(keys["read"])
+    page = visitor.page
+    visitor.go("/console/instructions")
+    for words in ("zzz-nothing", "listened", "zzz-nothing", "listened"):
+        page.get_by_label("Search", exact=True).fill(words)
+        expect(page).to_have_url(re.compile(f"q={words}"))
+    expect(page.get_by_role("link", name="listened", exact=True)).to_be_visible()
+    count = (
+        "[window.streams.length,"
+        " window.streams.filter((stream) => stream.readyState !== EventSource.CLOSED).length]"
+    )
+    until = time.monotonic() + 30
+    while (counted := page.evaluate(count)) != [5, 1]:
+        assert time.monotonic() < until, counted
+        page.wait_for_timeout(100)
 
 
 def test_a_person_sees_the_graph_filters_it_and_reads_its_source(

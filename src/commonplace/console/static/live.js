@@ -43,6 +43,8 @@ function listen(root) {
   };
   const close = () => { source?.close(); source = null; };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  // A part of the page that htmx replaced must not keep its connection: browsers have few.
+  document.addEventListener("htmx:afterSettle", () => { if (!root.isConnected) close(); });
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", open);
   open();

@@ -17,6 +17,7 @@ from commonplace.console.pages.memory.entries import STATES, TYPES, memory_url
 from commonplace.console.rendering import quote_path, url
 
 FIELDS = ("title", "type", "content", "tags", "project", "confidence", "memory_type", "status")
+LEVELS = ("0", "1", "2", "3", "4", "5")
 MEMORY_TYPES = ("episodic", "semantic")
 EMPTY: Mapping[str, Any] = {
     "title": "",
@@ -132,7 +133,7 @@ def read_values(form: FormData) -> dict[str, Any]:
         "content": form.text("content"),
         "tags": [tag.strip() for tag in form.text("tags").split(",") if tag.strip()],
         "project": form.text("project").strip(),
-        "confidence": int(confidence) if confidence in "012345" and confidence else confidence,
+        "confidence": int(confidence) if confidence in LEVELS else confidence,
         "memory_type": form.text("memory_type", "episodic"),
         "status": form.text("status", "active"),
     }

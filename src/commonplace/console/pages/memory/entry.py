@@ -24,7 +24,17 @@ VERBS = {"related": "is related to", "supersedes": "replaces", "derived_from": "
 async def show(page: Page) -> Response:
     """Show an entry."""
     identity = page.parameter("identity")
-    entry = await page.ask("rekall_show", {"id": identity})
+    answer = await page.call("rekall_show", {"id": identity})
+    if answer.error is not None:
+        is_missing = answer.error.get("code") == "ENTRY_NOT_FOUND"
+        return page.render(
+            "pages/memory/missing.html",
+            404 if is_missing else 200,
+            here="/memory",
+            error=answer.error,
+            is_missing=is_missing,
+        )
+    entry = answer.output
     related = await page.call("memory_related", {"id": identity, "depth": DEPTH})
     nodes, source = draw_around(entry, related.output) if related.ok else ({}, "")
     names = name_nodes(nodes)
