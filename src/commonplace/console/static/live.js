@@ -51,7 +51,8 @@ function listen(root) {
 }
 
 export function startLive(within) {
-  within.querySelectorAll("[data-live]:not([data-listening])").forEach((root) => {
+  const found = [within, ...within.querySelectorAll("[data-live]")];
+  found.filter((root) => root.matches?.("[data-live]:not([data-listening])")).forEach((root) => {
     root.dataset.listening = "true";
     listen(root);
   });
