@@ -55,6 +55,7 @@ export function startPalette() {
     timer = setTimeout(find, DELAY_MILLISECONDS);
   });
   input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { event.preventDefault(); dialog.close(); } // not only clear it
     if (event.key === "ArrowDown") { event.preventDefault(); move(1); }
     if (event.key === "ArrowUp") { event.preventDefault(); move(-1); }
     if (event.key === "Enter") {
