@@ -63,7 +63,7 @@ def test_a_link_to_a_view_leads_there_after_signing_in(visitor: Visitor, keyed: 
     expect(visitor.page).to_have_url(f"http://{visitor.address}{view}")
 
 
-def test_a_revoked_key_ends_an_open_page(visitor: Visitor, keyed: Keyed) -> None:
+def test_a_revoked_key_is_told_on_an_open_page(visitor: Visitor, keyed: Keyed) -> None:
     data = keyed[2]
     key = add_key(data, "write")
     visitor.sign_in(key)
@@ -71,7 +71,9 @@ def test_a_revoked_key_ends_an_open_page(visitor: Visitor, keyed: Keyed) -> None
     revoke = [str(COMMONPLACE), "keys", "revoke", key.split("_")[1]]
     visitor.allow("status of 401")  # of the stream that connects again
     subprocess.run(revoke, env=environment(data), capture_output=True, check=True)
-    visitor.page.wait_for_url("**/console/login", timeout=30_000)
+    expect(visitor.page.get_by_text("You are signed out.")).to_be_visible(timeout=30_000)
+    visitor.page.get_by_role("link", name="Tools").click()
+    visitor.page.wait_for_url("**/console/login?next=/console/tools")
 
 
 def test_signing_out_ends_the_session(visitor: Visitor, keyed: Keyed) -> None:

@@ -98,26 +98,24 @@ class InProcess:
         return Answer(to_json(outcome.output))
 
     async def tools(self) -> list[dict[str, Any]]:
-        described = await asyncio.to_thread(_describe_all, self._pipeline.registry)
+        registry = self._pipeline.registry
+        described = _DESCRIBED.get(registry)
+        if described is None:  # toolsets are loaded here: the registry is not for threads
+            listed = registry.listed(ALL_TOOLS)
+            described = _DESCRIBED[registry] = await asyncio.to_thread(_describe_all, listed)
         permits = self._pipeline.selection.permits
         return [description for tool, description in described if permits(tool)]
 
 
 _DESCRIBED: WeakKeyDictionary[Registry, list[tuple[Tool, dict[str, Any]]]] = WeakKeyDictionary()
+# of each registry, made once: schemas take most of a second to generate
 
 
-def _describe_all(registry: Registry) -> list[tuple[Tool, dict[str, Any]]]:
-    """Describe every tool once: schemas take most of a second to generate."""
-    described = _DESCRIBED.get(registry)
-    if described is None:
-        described = _DESCRIBED[registry] = [
-            (
-                tool,
-                {**describe(tool, ALL_TOOLS), "_toolset": tool.toolset, "_tier": tool.tier.value},
-            )
-            for tool in registry.listed(ALL_TOOLS)
-        ]
-    return described
+def _describe_all(tools: Iterable[Tool]) -> list[tuple[Tool, dict[str, Any]]]:
+    return [
+        (tool, {**describe(tool, ALL_TOOLS), "_toolset": tool.toolset, "_tier": tool.tier.value})
+        for tool in tools
+    ]
 
 
 class Remote:

@@ -7,13 +7,13 @@ named with the reason, and the others are shown.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from commonplace.console.errors import CallFailed, SignedOut
+from commonplace.console.errors import CallFailed
 from commonplace.console.page import NAVIGATION, Page, PageRoute
 from commonplace.console.rendering import quote_path, url
 from commonplace.kernel.errors import CommonplaceError
@@ -41,9 +41,10 @@ class FindingGroup:
     title: str
     findings: Sequence[Finding] = ()
     problem: str = ""
+    is_late: bool = False
 
 
-Search = Callable[[Page, str], Awaitable[list[Finding]]]
+Search = Callable[[Page, str], Coroutine[object, object, list[Finding]]]
 
 
 async def show(page: Page) -> Response:
@@ -73,17 +74,32 @@ async def find(page: Page, query: str, seconds: float) -> list[FindingGroup]:
 async def _search(
     page: Page, query: str, title: str, search: Search, seconds: float
 ) -> FindingGroup:
+    task = asyncio.create_task(search(page, query))
     try:
-        found = await asyncio.wait_for(search(page, query), seconds)
-    except TimeoutError:
-        return FindingGroup(title, problem="No answer yet; open the page to search there.")
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            _leave_running(task)
+            return FindingGroup(title, problem="Still searching…", is_late=True)
+        return FindingGroup(title, task.result()[:MAX_PER_GROUP])
     except CallFailed as failed:
         return FindingGroup(title, problem=str(failed.error.get("message")))
     except CommonplaceError as failed:
         return FindingGroup(title, problem=failed.message)
-    except SignedOut:
-        raise
-    return FindingGroup(title, found[:MAX_PER_GROUP])
+
+
+_RUNNING: set[asyncio.Task[list[Finding]]] = set()
+
+
+def _leave_running(task: asyncio.Task[list[Finding]]) -> None:
+    """Let a late search end: it fills caches, so that the next one is quick."""
+
+    def forget(ended: asyncio.Task[list[Finding]]) -> None:
+        _RUNNING.discard(ended)
+        if not ended.cancelled():
+            ended.exception()
+
+    _RUNNING.add(task)
+    task.add_done_callback(forget)
 
 
 async def _find_tools(page: Page, query: str) -> list[Finding]:

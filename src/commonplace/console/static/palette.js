@@ -1,5 +1,7 @@
 // Command palette: Ctrl+K opens it; results are links that the server renders.
 const DELAY_MILLISECONDS = 120;
+const LATE_MILLISECONDS = 400; // a group was late: ask again
+const MAX_TRIES = 10;
 
 export function startPalette() {
   const dialog = document.getElementById("palette");
@@ -8,23 +10,35 @@ export function startPalette() {
   const results = dialog.querySelector(".palette-results");
   let timer = 0;
   let running = null;
+  let shown = null; // the text whose results are listed
 
-  async function find() {
+  async function find(tries = 1) {
     running?.abort();
     running = new AbortController();
     const project = new URLSearchParams(location.search).get("project") ?? "";
     const wanted = new URLSearchParams({part: "1", q: input.value, project});
     const address = `/console/find?${wanted}`;
+    const text = input.value;
     try {
       const answer = await fetch(address, {signal: running.signal});
       if (answer.redirected) return location.assign(answer.url);
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const chosen = results.querySelector("a.active")?.href;
       results.innerHTML = await answer.text();
+      if (shown === text) { // asked again for a late group: keep the choice
+        [...results.querySelectorAll("a")].find((link) => link.href === chosen)?.classList.add("active");
+      }
+      shown = text;
+      if (results.querySelector("[data-late]") && tries < MAX_TRIES && dialog.open) {
+        timer = setTimeout(() => find(tries + 1), LATE_MILLISECONDS);
+      }
     } catch (error) {
-      if (error.name !== "AbortError") results.textContent = "The server does not answer.";
+      if (error.name !== "AbortError") results.textContent = "The search failed. Try again in a moment.";
     }
   }
 
   function open() {
+    clearTimeout(timer);
     dialog.showModal();
     input.select();
     find();
@@ -52,15 +66,20 @@ export function startPalette() {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(find, DELAY_MILLISECONDS);
+    timer = setTimeout(() => find(), DELAY_MILLISECONDS);
   });
+  async function openFirst() {
+    if (shown !== input.value) {
+      clearTimeout(timer);
+      await find();
+    }
+    (results.querySelector("a.active") ?? results.querySelector("a"))?.click();
+  }
+
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { event.preventDefault(); dialog.close(); } // not only clear it
     if (event.key === "ArrowDown") { event.preventDefault(); move(1); }
     if (event.key === "ArrowUp") { event.preventDefault(); move(-1); }
-    if (event.key === "Enter") {
-      const link = results.querySelector("a.active") ?? results.querySelector("a");
-      if (link) { event.preventDefault(); link.click(); }
-    }
+    if (event.key === "Enter") { event.preventDefault(); openFirst(); }
   });
 }

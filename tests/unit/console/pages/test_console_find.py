@@ -99,7 +99,8 @@ def test_a_group_that_is_late_does_not_delay_the_others() -> None:
     caller = LateCaller()
     fill(caller)
     page = make_browser(make_gate(caller, is_open=True)).get("/console/find?part=1&q=rule").text
-    assert "No answer yet" in page
+    assert "Still searching" in page
+    assert page.count("data-late") == 1
     assert "/console/instructions/a%20b%2Fc" in page
 
 
