@@ -1,9 +1,14 @@
-"""Markup in stored fields stays text on every page of the console."""
+"""Markup in files, documents, names and addresses stays text on every page.
+
+Instructions and memories are in `test_console_hostile_rules.py`.
+"""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -12,187 +17,224 @@ from tests.server.conformance.program import Served
 
 IMAGE = "<img src=http://elsewhere.invalid/x.png onerror=\"alert('owned')\">"
 SCRIPT = "<script>alert('owned')</script>"
-MERMAID = "\"]; click n0 javascript:alert(1) %%{init: {'securityLevel': 'loose'}}%%"
-VUE = "{{ constructor.constructor('alert(1)')() }}"
-LINK = "[x](javascript:alert(1))"
-EVIL = f"{IMAGE}{SCRIPT}{MERMAID}{VUE}{LINK}"
-SHORT = f"{IMAGE}{VUE}"[:95]
+TEMPLATE = "{{ constructor.constructor('alert(1)')() }}{% for x in y %}"
+LINK = "[x](javascript:alert(1)) ![i](http://elsewhere.invalid/y.png)"
+BREAKOUT = '"\' onfocus=alert(1) autofocus x="</textarea></pre></title></dialog>'
+EVENTS = "\n\nevent: file-text\ndata: <img src=x onerror=alert(1)>\n\n"
+EVIL = f"{IMAGE}{SCRIPT}{TEMPLATE}{LINK}{BREAKOUT}{EVENTS}"
 PROJECT = "<img src=x onerror=alert(1)>{{1+1}}"
-RULE = "evil-rule"
+PLANTED = "img[src*=elsewhere], img[src=x], main script, [onfocus], [onerror]"
+OFFERS = "Save|New file|Upload|Restore|Append|Rename|Delete|Undo|Edit|Store|Create|Deleted files"
+Keyed = tuple[Served, dict[str, str], Path]
 
 
-def plant(server: Served, key: str) -> str:
-    """Every field that people and agents can fill; the id of a memory that is linked."""
-    rule = {
-        "id": RULE,
-        "title": EVIL[:190],
-        "body": EVIL,
-        "owner": EVIL[:80],
-        "audience": "all",
-        "categories": ["evil"],
-        "status": "approved",
-    }
-    extra = {
-        "rationale": EVIL,
-        "nextReviewDue": "2020-01-01T00:00:00.000Z",
-        "semanticSummary": EVIL,
-        "deprecatedBy": EVIL[:60],
-    }
-    call(server, key, "instructions_add", {"entry": {**rule, **extra}, "lax": True})
-    call(server, key, "instructions_add", {"entry": {**rule, "id": "evil-other"}, "lax": True})
-    call(
-        server,
-        key,
-        "instructions_add",
-        {"entry": {"id": RULE, "body": f"changed {EVIL}"}, "overwrite": True, "lax": True},
-    )
-    call(server, key, "usage_track", {"id": RULE})
-    tags = {"context": {"x": EVIL}, "tags": [EVIL], "metadata": {"y": EVIL}}
-    call(
-        server,
-        key,
-        "feedback_submit",
-        {"type": "security", "severity": "critical", "title": EVIL, "description": EVIL, **tags},
-    )
+def document() -> str:
+    """Return an OpenAPI document with markup in every field."""
     evil, image = json.dumps(EVIL), json.dumps(IMAGE)  # quoted as YAML and JSON both read it
     schema = (
         f"{{description: {evil}, properties: {{{image}: {{type: string, description: {evil}}}}}}}"
     )
-    document = (
-        f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: "
-        f"{evil}\nservers:\n  - url: {image}\npaths:\n"
-        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: "
-        f"{evil}\n      tags: [{evil}]\n"
+    return (
+        f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: {evil}\n"
+        f"servers:\n  - url: {image}\npaths:\n  {json.dumps('/' + IMAGE)}:\n    get:\n"
+        f"      operationId: {evil}\n      summary: {evil}\n      tags: [{evil}]\n"
         "      parameters:\n"
         f"        - {{name: {image}, in: query, description: {evil}, schema: {{type: string}}}}\n"
-        f"      responses:\n        '200': {{description: {evil}, {evil}: 1}}\n"
-        f"components:\n  schemas:\n    Evil: {schema}\n"
+        f"      responses:\n        '200': {{description: {evil}, {evil}: 1,\n"
+        f"          headers: {{{image}: {{description: {evil}, schema: {{type: string}}}}}}}}\n"
+        f"components:\n  securitySchemes: {{{image}: {{type: http, scheme: {evil}}}}}\n"
+        f"  schemas:\n    Evil: {schema}\n    Other: {{$ref: '#/components/schemas/Evil'}}\n"
     )
-    for path, content in (
-        ("/evil.md", EVIL),
-        ("/evil.html", EVIL),
-        ("/api.yaml", document),
-        ("/gone.md", EVIL),
-    ):
-        call(
-            server,
-            key,
-            "file_write",
-            {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"},
-        )
-    call(server, key, "file_delete", {"project": PROJECT, "path": "/gone.md"})
-    fields = {"content": EVIL, "tags": [EVIL[:60]], "context": EVIL, "project": PROJECT}
-    first = call(server, key, "rekall_add", {"type": "bug", "title": SHORT, **fields})["id"]
-    second = call(server, key, "rekall_add", {"type": "bug", "title": f"a{SHORT[:90]}", **fields})[
-        "id"
-    ]
-    call(server, key, "rekall_link", {"source_id": first, "target_id": second})
-    lost = call(
-        server,
-        key,
-        "rekall_add",
-        {"type": "pattern", "title": f"b{SHORT[:90]}", **fields, "content": f"lost {EVIL}"},
-    )["id"]
-    call(server, key, "memory_delete", {"id": lost})
-    for _ in range(600):
-        if call(server, key, "file_index_status", {"project": PROJECT})["up_to_date"]:
-            break
-    return str(first)
-
-
-def views(memory: str) -> list[tuple[str, str]]:
-    from urllib.parse import quote
-
-    project = quote(PROJECT, safe="")
-    api = f"/console/openapi?ref={quote(f'file:{PROJECT}/api.yaml', safe='')}"
-    return [
-        ("/console/", "Calls per second"),
-        ("/console/instructions?q=owned", "Instructions:"),
-        (
-            f"/console/instructions?q={quote(IMAGE)}&owner={quote(IMAGE)}&category={quote(IMAGE)}",
-            "No instruction fits",
-        ),
-        ("/console/instructions?tab=graph&usage=1", "Copy source"),
-        ("/console/instructions?tab=graph&look=raw", "flowchart TB"),
-        ("/console/instructions?tab=governance", "Review overdue"),
-        ("/console/instructions?tab=usage", "last used"),
-        ("/console/instructions?tab=feedback", "Feedback:"),
-        (f"/console/instructions/{RULE}", "History"),
-        (f"/console/instructions/{project}", "No instruction is called"),
-        (f"/console/files?project={project}&path=/evil.md&q=owned", "Passages found"),
-        (f"/console/files?project={project}&path=/evil.html&q={quote(IMAGE)}", "files"),
-        (f"/console/memory?project={project}", "Entries:"),
-        ("/console/memory?q=owned", "Why:"),
-        ("/console/memory?tab=suggestions", "Suggestions"),
-        ("/console/memory?tab=stale&days=1", "Not read for days"),
-        ("/console/memory?tab=deleted", "Deleted:"),
-        (f"/console/memory/{memory}", "Around it"),
-        (api, "Choose a finding to go"),
-        (f"{api}&tab=operations", "Operations:"),
-        (f"{api}&tab=schemas&schema=Evil", "Properties:"),
-        (
-            f"{api}&tab=compare&other={quote(f'file:{PROJECT}/api.yaml', safe='')}",
-            "Nothing changed",
-        ),
-        (f"{api}&tab=overlay", "Preview"),
-        (f"{api}&tab=generate", "Package"),
-        (f"/console/tools?q={quote(IMAGE)}", "No tool has this word"),
-        (f"/console/tools/{project}", "No tool is called"),
-        (f"/console/audit?tool={project}", "No record fits"),
-        ("/console/audit?reads=1", "Choose one to see it whole"),
-    ]
 
 
 @pytest.fixture(scope="module")
-def memory(keyed: tuple[Served, dict[str, str], Path]) -> str:
-    return plant(keyed[0], keyed[1]["admin"])
+def planted(keyed: Keyed) -> Keyed:
+    """Fill every field of files that people and agents can fill."""
+    server, keys, _ = keyed
+
+    def ask(tool: str, **arguments: object) -> object:
+        return call(server, keys["admin"], tool, {"project": PROJECT, **arguments})
+
+    newer = document().replace("operationId", "x-operationId").replace("Evil:", "Worse:")
+    texts = {"/evil.md": EVIL, "/evil.html": EVIL, "/dir/lost.md": EVIL, "/dir/kept.md": EVIL}
+    for path, text in {**texts, "/api.yaml": document(), "/newer.yaml": newer}.items():
+        ask("file_write", path=path, content=text, mode="TRUNCATE")
+    spelled = {"path": "/_x3Cimg_x3E.md", "source_path": "/<img>.md"}
+    ask("file_write", content=EVIL, mode="TRUNCATE", **spelled)
+    ask("file_delete", path="/dir/lost.md")
+    until = time.monotonic() + 60
+    while not call(server, keys["admin"], "file_index_status", {"project": PROJECT})["up_to_date"]:
+        assert time.monotonic() < until, "the index did not catch up"
+        time.sleep(0.2)
+    return keyed
 
 
-def test_markup_in_every_stored_field_stays_text_on_every_page(
-    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path], memory: str
-) -> None:
-    visitor.sign_in(keyed[1]["admin"])
+def views() -> list[tuple[str, str]]:
+    """Return each view with a text that shows that it is complete."""
+    project, image = quote(PROJECT, safe=""), quote(IMAGE, safe="")
+    files, place = f"/console/files?project={project}", f"project={project}&path=/evil.md"
+    ref = quote(f"file:{PROJECT}/api.yaml", safe="")
+    other = quote(f"file:{PROJECT}/newer.yaml", safe="")
+    api = f"/console/openapi?ref={ref}"
+    return [
+        ("/console/", "Recent changes"),
+        ("/console/files", PROJECT),
+        (files, "evil.html"),
+        (f"{files}&path=/evil.md", "constructor.constructor"),
+        (f"{files}&path=/evil.md&look=rendered", "constructor.constructor"),
+        (f"{files}&path=/evil.html", "constructor.constructor"),
+        (f"{files}&path=/_x3Cimg_x3E.md", "/<img>.md"),
+        (f"{files}&path=/evil.md&confirm=delete", "Delete /evil.md?"),
+        (f"{files}&path=/evil.md&start={image}&end={image}&offset={image}", "constructor"),
+        (f"{files}&path={image}", "INVALID_PATH"),
+        (f"{files}&q=owned", "Passages found"),
+        (f"{files}&q={image}&below={image}&mode={image}", "Find"),
+        (f"{files}&q=owned&mode=text", "Lines found"),
+        (f"{files}&q={image}&mode=regex", "Find"),
+        (f"/console/files/edit?{place}", "Text of /evil.md"),
+        (f"/console/files/append?{place}", "Append to evil.md"),
+        (f"/console/files/rename?{place}", "Rename or move"),
+        (f"/console/files/new?project={project}&path={image}&name={image}", "New file"),
+        (f"/console/files/upload?project={project}&path={image}", "Upload text files"),
+        (f"/console/files/deleted?project={project}", "/dir/lost.md"),
+        (api, "Choose a line number"),
+        *((f"{api}&tab={tab}&item=0", "As it is written") for tab in ("operations", "schemas")),
+        *(
+            (f"{api}&tab={tab}", "Count by")
+            for tab in (
+                "operations",
+                "schemas",
+                "parameters",
+                "responses",
+                "headers",
+                "security",
+                "paths",
+                "refs",
+            )
+        ),
+        (f"{api}&tab=operations&group_by=tag", "Group"),
+        (f"{api}&tab=schemas&schema=Evil", "Properties: 1"),
+        (f"{api}&tab=operations&path={image}&tag={image}&method={image}", "Count by"),
+        (f"{api}&tab=refs&item={image}", "Uses: 0"),
+        (f"{api}&tab=source&line=3", "openapi: 3.0.3"),
+        (f"{api}&tab=compare&other={other}", "was "),
+        (f"{api}&tab=fix", "repair"),
+        (f"{api}&tab=convert&target=3.1", "onverted"),
+        (f"{api}&tab=convert&target={image}", "Version"),
+        (f"{api}&tab=join&other={other}", "Join"),
+        (f"{api}&tab=overlay", "Preview"),
+        (f"{api}&tab=generate&package=api&client=on", "Generate"),
+        (f"{api}&tab=generate&package={image}", "INVALID_ARGUMENT"),
+        (f"/console/openapi?ref={image}", "PATH_NOT_ALLOWED"),
+        (f"/console/openapi/pick?project={project}", "/api.yaml"),
+        (f"/console/tools?q={image}", "No tool"),
+        (f"/console/tools/{project}", "No tool is called"),
+        (f"/console/audit?tool={project}", "No record fits"),
+        ("/console/audit?reads=1", "Audit"),
+        (f"/console/find?q={image}", "Find"),
+        (f"/console/{image}", "Not found"),
+    ]
+
+
+def test_markup_stays_text_on_every_page(visitor: Visitor, planted: Keyed) -> None:
+    visitor.allow("status of 4(04|22)")
+    visitor.sign_in(planted[1]["admin"])
     page = visitor.page
-    for path, text in views(memory):
+    for path, text in views():
         visitor.go(path)
-        page.get_by_text(text).first.wait_for()
-        page.wait_for_timeout(150)
-        assert page.locator("img[src*=elsewhere], img[src=x], script:text('owned')").count() == 0, (
-            path
-        )
-        assert (visitor.executed, visitor.foreign) == ([], []), path
-    visitor.go("/console/audit?tool=rekall_add")
-    page.get_by_role("button", name="rekall_add").first.click()
-    expect(page.get_by_role("dialog")).to_contain_text("<img src")
-    visitor.go(views(memory)[19][0])
-    page.get_by_role("button", name="/<img").click()
-    expect(page.get_by_role("dialog")).to_contain_text("<img src")
-    visitor.go(views(memory)[8][0])
-    expect(page.locator(".cm-content")).to_contain_text("<script>")
-    page.get_by_label("Title").fill(f"{SCRIPT} again")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("dialog")).to_contain_text("<script>")
-    assert visitor.executed == []
-    assert visitor.foreign == []
-    assert visitor.problems == []
+        expect(page.get_by_role("main"), path).to_contain_text(text)
+        assert page.locator(PLANTED).count() == 0, path
+        assert page.locator("a[href^='javascript:']").count() == 0, path
+        assert visitor.faults() == [], path
 
 
-def test_a_read_key_is_offered_no_changes(
-    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path], memory: str
-) -> None:
-    visitor.sign_in(keyed[1]["read"])
+def test_live_parts_and_the_tree_show_markup_as_text(visitor: Visitor, planted: Keyed) -> None:
+    server, keys, _ = planted
+    visitor.sign_in(keys["admin"])
     page = visitor.page
-    offers = (
-        "Save|New|New "
-        "file|Upload|Restore|Append|Rename|Delete|Remove|Undo|Add|Correct|Link|Accept|Reject|Bring "
-        "back|Store|Mark as reviewed"
+    visitor.go(f"/console/files?project={quote(PROJECT, safe='')}&path=/dir/kept.md")
+    changed = {"project": PROJECT, "path": "/dir/kept.md", "content": f"changed\n{EVIL}"}
+    call(server, keys["admin"], "file_write", {**changed, "mode": "TRUNCATE"})
+    expect(page.locator("#file-text")).to_contain_text("changed")
+    expect(page.locator("#file-text")).to_contain_text("event: file-text")
+    assert page.locator(PLANTED).count() == 0
+    visitor.go(f"/console/files?project={quote(PROJECT, safe='')}")
+    page.get_by_role("button", name="Entries of dir").click()
+    expect(page.get_by_role("link", name="kept.md")).to_be_visible()
+
+
+def test_typed_markup_stays_text_when_a_form_is_shown_again(
+    visitor: Visitor, planted: Keyed
+) -> None:
+    visitor.allow("status of 4(09|22)")
+    visitor.sign_in(planted[1]["admin"])
+    page = visitor.page
+    visitor.go("/console/files/new?project=demo")
+    page.get_by_label("Path").fill(EVIL)
+    page.get_by_label("Text", exact=True).fill(EVIL)
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Text", exact=True)).to_have_value(EVIL)
+    visitor.go("/console/openapi")
+    page.get_by_label("OpenAPI document", exact=True).fill(EVIL)
+    page.get_by_role("button", name="Check").last.click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("OpenAPI document", exact=True).fill(document())
+    page.get_by_role("button", name="Check").last.click()
+    expect(page.get_by_text("1 path, 1 operation, 2 schemas")).to_be_visible()
+    page.get_by_role("navigation", name="Views").get_by_text("Operations").click()
+    page.get_by_role("button", name="/<img src").click()
+    expect(page.get_by_text("As it is written")).to_be_visible()
+    page.reload()  # the draft with markup is offered
+    page.get_by_role("button", name="Restore it").first.click()
+    assert page.locator(PLANTED).count() == 0
+    visitor.go("/console/files/upload?project=demo")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "<img src=x onerror=alert(1)>.bin", "mimeType": "a/b", "buffer": b"\xff"}
     )
-    for path, text in views(memory):
-        if path.startswith(("/console/audit", "/console/tools")):
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("is not UTF-8 text")).to_be_visible()
+    assert page.locator(PLANTED).count() == 0
+
+
+def test_a_stored_page_is_never_run_by_the_browser(visitor: Visitor, planted: Keyed) -> None:
+    visitor.sign_in(planted[1]["read"])
+    address = f"/console/files/raw?project={quote(PROJECT, safe='')}&path=/evil.html"
+    answer = visitor.page.context.request.get(f"http://{visitor.address}{address}")
+    assert answer.text() == EVIL
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    visitor.go(address)
+    assert visitor.page.locator("img, script").count() == 0
+
+
+def test_a_read_key_is_offered_no_changes(visitor: Visitor, planted: Keyed) -> None:
+    visitor.allow("status of 404")
+    visitor.sign_in(planted[1]["read"])
+    main = visitor.page.get_by_role("main")
+    for path, _ in views():
+        if "/console/files" not in path and "/console/openapi" not in path:
+            continue
+        if any(form in path for form in ("/edit?", "/append?", "/rename?", "/new?", "/upload?")):
             continue
         visitor.go(path)
-        page.get_by_text(text).first.wait_for()
-        for name in offers.split("|"):
-            assert page.get_by_role("button", name=name, exact=True).count() == 0, (
-                f"{path} offers {name}"
-            )
+        for name in OFFERS.split("|"):
+            for role in ("button", "link"):
+                offered = main.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
+                assert offered.count() == 0, f"{path} offers {name}"
+
+
+def test_a_form_without_its_token_changes_nothing(visitor: Visitor, planted: Keyed) -> None:
+    server, keys, _ = planted
+    visitor.sign_in(keys["admin"])
+    request = visitor.page.context.request
+    form = {"project": PROJECT, "path": "/evil.md", "new_path": "/x", "text": "y", "csrf": "no"}
+    for action in ("edit", "new", "append", "rename", "delete", "restore", "upload"):
+        answer = request.post(f"http://{server.address}/console/files/{action}", form=form)
+        assert answer.status == 403, action
+    for action in ("openapi", "openapi/store", "openapi/download"):
+        answer = request.post(f"http://{server.address}/console/{action}", form=form)
+        assert answer.status == 403, action
+    read = call(server, keys["read"], "file_read", {"project": PROJECT, "path": "/evil.md"})
+    assert read["content"] == EVIL
