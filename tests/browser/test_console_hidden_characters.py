@@ -24,14 +24,12 @@ ALL_TEXT = """() => {
   const found = [];
   while (texts.nextNode()) {
     const owner = texts.currentNode.parentElement;
-    if (!owner.closest('.cm-editor, textarea, input, script, style')) {
+    if (!owner.closest('.editor, textarea, input, script, style')) {
       found.push(texts.currentNode.nodeValue);
     }
   }
   document.querySelectorAll('[title], [aria-label]').forEach((element) => {
-    if (!element.closest('.cm-editor')) {
-      found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
-    }
+    found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
   });
   return found;
 }"""
@@ -82,21 +80,30 @@ def test_every_page_shows_hidden_characters_and_keeps_ordinary_joiners(
     page = visitor.page
     project = quote(PROJECT, safe="")
     api = f"/console/openapi?ref={quote(f'file:{PROJECT}/api.json', safe='')}"
+    files = f"/console/files?project={project}"
+    edited = f"/console/files/edit?project={project}&path=/note.md"
     for path, text, shows in (
         ("/console/instructions?q=plain", "Instructions:", True),
-        ("/console/instructions/hidden-rule", "History", True),
+        ("/console/instructions/hidden-rule", "Relations", True),
+        ("/console/instructions/hidden-rule/edit", "Edit hidden-rule", False),
         ("/console/instructions?tab=feedback", "Feedback:", True),
-        (f"/console/files?project={project}&path=/note.md", "This text holds", True),
+        ("/console/files", "Project", True),
+        (files, "note.md", True),
+        (f"{files}&path=/note.md", "plain", True),
+        (f"{files}&q=plain", "Passages found", True),
+        (edited, "Text of /note.md", True),
         (f"/console/memory?project={project}", "Entries:", True),
         (f"/console/memory/{memory}", "plain", True),
         (f"{api}&tab=operations", "Operations:", True),
-        ("/console/audit?reads=1", "Choose one to see it whole", False),
+        (f"{api}&tab=operations&item=0", "As it is written", True),
+        (f"{api}&tab=source", "openapi", True),
+        ("/console/audit?reads=1", "Audit", False),
         ("/console/tools/instructions_get", "instructions_get", False),
     ):
         visitor.go(path)
-        page.get_by_text(text).first.wait_for()
+        expect(page.get_by_role("main"), path).to_contain_text(text)
         if shows:
-            page.get_by_text("<U+202E>").first.wait_for()
+            page.get_by_text("<U+202E>").first.wait_for(state="attached")
         for shown in page.evaluate(ALL_TEXT):
             assert find_hidden(shown) == [], (path, shown)
     visitor.go("/console/instructions?tab=feedback")
@@ -110,12 +117,11 @@ def test_an_editor_keeps_the_characters_and_names_them(
     plant(keyed[0], keyed[1]["admin"])
     visitor.sign_in(keyed[1]["admin"])
     page = visitor.page
-    visitor.go(f"/console/files?project={quote(PROJECT, safe='')}&path=/note.md")
-    expect(page.get_by_role("note").first).to_contain_text("RIGHT-TO-LEFT OVERRIDE")
-    page.locator(".cm-content").click()
-    page.keyboard.press("Control+Home")
+    visitor.go(f"/console/files/edit?project={quote(PROJECT, safe='')}&path=/note.md")
+    expect(page.locator(".notice").first).to_contain_text("RIGHT-TO-LEFT OVERRIDE")
+    page.get_by_label("Text of /note.md").press("Control+Home")
     page.keyboard.type("more ")
-    page.get_by_role("button", name="Save").first.click()
-    expect(page.get_by_text("Saved").first).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved /note.md.")).to_be_visible()
     read = call(keyed[0], keyed[1]["admin"], "file_read", {"project": PROJECT, "path": "/note.md"})
     assert read["content"] == f"more {TEXT}"
