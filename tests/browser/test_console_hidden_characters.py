@@ -28,8 +28,9 @@ ALL_TEXT = """() => {
       found.push(texts.currentNode.nodeValue);
     }
   }
-  document.querySelectorAll('[title], [aria-label]').forEach((element) => {
-    found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
+  const names = ['title', 'aria-label', 'alt', 'placeholder', 'data-title'];
+  document.querySelectorAll('*').forEach((element) => {
+    names.forEach((name) => found.push(element.getAttribute(name) ?? ''));
   });
   return found;
 }"""
@@ -97,6 +98,9 @@ def test_every_page_shows_hidden_characters_and_keeps_ordinary_joiners(
         (f"{api}&tab=operations", "Operations:", True),
         (f"{api}&tab=operations&item=0", "As it is written", True),
         (f"{api}&tab=source", "openapi", True),
+        ("/console/instructions?tab=graph&look=raw", "flowchart", False),
+        ("/console/memory?q=plain", "plain", True),
+        ("/console/find?q=plain", "Instructions", True),
         ("/console/audit?reads=1", "Audit", False),
         ("/console/tools/instructions_get", "instructions_get", False),
     ):
@@ -109,6 +113,26 @@ def test_every_page_shows_hidden_characters_and_keeps_ordinary_joiners(
     visitor.go("/console/instructions?tab=feedback")
     expect(page.get_by_text(ORDINARY).first).to_be_visible()
     assert visitor.problems == []
+
+
+def test_a_record_and_an_answer_reveal_them(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    memory = plant(keyed[0], keyed[1]["admin"])
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    visitor.go("/console/audit?tool=rekall_add")
+    page.locator("#records").get_by_role("link", name="rekall_add").first.click()
+    expect(page.locator("pre.code").first).to_contain_text("<U+202E>")
+    visitor.go("/console/tools/rekall_show")
+    page.get_by_label("id *").fill(memory)
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator(".results-card")).to_contain_text("<U+202E>")
+    for shown in page.evaluate(ALL_TEXT):
+        assert find_hidden(shown) == [], shown
+    visitor.page.keyboard.press("Control+k")
+    page.keyboard.type("plain")
+    expect(page.get_by_role("dialog")).to_contain_text("<U+202E>")
 
 
 def test_an_editor_keeps_the_characters_and_names_them(
