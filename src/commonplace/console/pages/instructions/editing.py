@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from commonplace.console.errors import PageNotFound
 from commonplace.console.flash import Flash, Undo
 from commonplace.console.form_data import FormData
 from commonplace.console.page import Page
+from commonplace.console.pages.differences import compare_fields
 from commonplace.console.pages.instructions.permission import find_permission
 from commonplace.console.pages.instructions.rules import REQUIREMENTS, instruction_url
 from commonplace.console.rendering import quote_path, url
@@ -28,7 +28,6 @@ NEW: Mapping[str, Any] = {
     "categories": [],
     "body": "",
 }
-MAX_DIFF_LINES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ async def save(page: Page) -> Response:
     if base != item["governanceHash"]:
         return await _conflict(page, item, values)
     if form.has("preview"):
-        outcome = Outcome(diff=compare(item, values), is_preview=True)
+        outcome = Outcome(diff=compare_fields(item, values, FIELDS, "body"), is_preview=True)
         return await _render(page, item, "", values, outcome)
     path = f"/instructions/{quote_path(item['id'])}"
     draft = f"instruction:{item['id']}"
@@ -108,7 +107,7 @@ async def save(page: Page) -> Response:
 
 
 async def _conflict(page: Page, item: Mapping[str, Any], values: Mapping[str, Any]) -> Response:
-    outcome = Outcome(diff=compare(item, values), is_conflict=True)
+    outcome = Outcome(diff=compare_fields(item, values, FIELDS, "body"), is_conflict=True)
     return await _render(page, item, "", values, outcome, 409)
 
 
@@ -167,27 +166,6 @@ def keep_line_ends(text: str, saved: str) -> str:
     if "\r\n" in saved and "\n" not in saved.replace("\r\n", ""):
         return text.replace("\n", "\r\n")
     return saved if saved.replace("\r\n", "\n") == text else text
-
-
-def compare(saved: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-    """Return the differences: one line for each field, and a unified diff of the bodies."""
-    lines = [
-        line
-        for name in FIELDS
-        if name != "body" and values[name] != saved.get(name, NEW[name])
-        for line in (f"-{name}: {_flat(saved.get(name, ''))}", f"+{name}: {_flat(values[name])}")
-    ]
-    body = difflib.unified_diff(
-        str(saved.get("body", "")).splitlines(), values["body"].splitlines(), lineterm="", n=2
-    )
-    lines += [line for line in body if not line.startswith(("---", "+++"))]
-    if len(lines) > MAX_DIFF_LINES:
-        return [*lines[:MAX_DIFF_LINES], f"@@ {len(lines) - MAX_DIFF_LINES} more lines @@"]
-    return lines
-
-
-def _flat(value: object) -> str:
-    return ", ".join(str(part) for part in value) if isinstance(value, list) else str(value)
 
 
 def find_problem(answer: Answer) -> Outcome | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,11 +50,12 @@ async def _render(
 ) -> Response:
     """Render a view; `governance` is what a person typed if it could not be saved."""
     identity = page.parameter("identity")
-    answer = await page.ask("instructions_get", {"id": identity})
-    history = await page.call(
-        "instructions_history", {"id": identity, "limit": _history_limit(page), "full": True}
+    wanted = {"id": identity, "limit": _history_limit(page), "full": True}
+    answer, history, permission = await asyncio.gather(
+        page.ask("instructions_get", {"id": identity}),
+        page.call("instructions_history", wanted),
+        find_permission(page),
     )
-    permission = await find_permission(page)
     changes = history.output if history.ok else {"changes": [], "count": 0}
     if answer.get("notFound"):
         return page.render(

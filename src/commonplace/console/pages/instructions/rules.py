@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -48,8 +49,10 @@ async def show_rules(page: Page, permission: Permission) -> Response:
     """Show one page of the instructions that match."""
     number = page.number("page", 1)
     chosen = {name: page.query(name) for name in ("q", *FILTERS, "sort", "dir")}
-    categories = await page.call("instructions_categories", {})
-    answer = await page.call("instructions_query", _arguments(chosen, number))
+    categories, answer = await asyncio.gather(
+        page.call("instructions_categories", {}),
+        page.call("instructions_query", _arguments(chosen, number)),
+    )
     named = None
     if answer.ok and chosen["q"] and not any(chosen[name] for name in FILTERS) and number == 1:
         named = await _find_by_id(page, chosen["q"])

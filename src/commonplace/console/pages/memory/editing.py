@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from commonplace.console.caller import CallError
 from commonplace.console.flash import Flash
 from commonplace.console.form_data import FormData
 from commonplace.console.page import Page
+from commonplace.console.pages.differences import compare_fields
 from commonplace.console.pages.memory.entries import STATES, TYPES, memory_url
 from commonplace.console.rendering import quote_path, url
 
@@ -84,7 +84,9 @@ async def save(page: Page) -> Response:
     entry = await page.ask("rekall_show", {"id": page.parameter("identity")})
     saved, values = _values(entry), read_values(form)
     if form.text("base") != entry["updated_at"]:
-        outcome = EntryOutcome(diff=compare(saved, values), is_conflict=True)
+        outcome = EntryOutcome(
+            diff=compare_fields(saved, values, FIELDS, "content"), is_conflict=True
+        )
         return _render(page, entry, values, outcome, 409)
     changed = {name: values[name] for name in FIELDS if values[name] != saved[name]}
     path, draft = f"/memory/{quote_path(entry['id'])}", f"memory:{entry['id']}"
@@ -137,17 +139,3 @@ def read_values(form: FormData) -> dict[str, Any]:
         "memory_type": form.text("memory_type", "episodic"),
         "status": form.text("status", "active"),
     }
-
-
-def compare(saved: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-    """Return the differences: one line for each field, and a unified diff of the texts."""
-    lines = [
-        line
-        for name in FIELDS
-        if name != "content" and values[name] != saved[name]
-        for line in (f"-{name}: {saved[name]}", f"+{name}: {values[name]}")
-    ]
-    text = difflib.unified_diff(
-        saved["content"].splitlines(), values["content"].splitlines(), lineterm="", n=2
-    )
-    return lines + [line for line in text if not line.startswith(("---", "+++"))]

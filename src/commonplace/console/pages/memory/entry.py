@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,10 @@ VERBS = {"related": "is related to", "supersedes": "replaces", "derived_from": "
 async def show(page: Page) -> Response:
     """Show an entry."""
     identity = page.parameter("identity")
-    answer = await page.call("rekall_show", {"id": identity})
+    answer, related = await asyncio.gather(
+        page.call("rekall_show", {"id": identity}),
+        page.call("memory_related", {"id": identity, "depth": DEPTH}),
+    )
     if answer.error is not None:
         is_missing = answer.error.get("code") == "ENTRY_NOT_FOUND"
         return page.render(
@@ -35,7 +39,6 @@ async def show(page: Page) -> Response:
             is_missing=is_missing,
         )
     entry = answer.output
-    related = await page.call("memory_related", {"id": identity, "depth": DEPTH})
     nodes, source = draw_around(entry, related.output) if related.ok else ({}, "")
     names = name_nodes(nodes)
     return page.render(

@@ -10,7 +10,7 @@ from tests.unit.console.conftest import FakeCaller, token_of
 
 from commonplace.console.caller import Answer
 from commonplace.console.form_data import FormData
-from commonplace.console.pages.instructions.editing import compare, keep_line_ends, read_values
+from commonplace.console.pages.instructions.editing import keep_line_ends, read_values
 
 ITEM: dict[str, Any] = {
     "id": "rule",
@@ -74,18 +74,6 @@ def test_categories_are_separated_and_a_wrong_priority_stays_a_text() -> None:
 )
 def test_line_ends_of_the_saved_text_are_kept(typed: str, saved: str, kept: str) -> None:
     assert keep_line_ends(typed, saved) == kept
-
-
-def test_differences_name_fields_and_show_a_diff_of_the_body() -> None:
-    values = {**ITEM, "title": "New", "body": "One.\nThree."}
-    assert compare(ITEM, values) == [
-        "-title: Title",
-        "+title: New",
-        "@@ -1,2 +1,2 @@",
-        " One.",
-        "-Two.",
-        "+Three.",
-    ]
 
 
 def test_only_changed_fields_are_sent_with_the_hash_that_was_read(
