@@ -27,7 +27,6 @@ FACTS = (
     ("owner", "Owner"),
     ("classification", "Classification"),
     ("reviewIntervalDays", "Review interval in days"),
-    ("riskScore", "Risk score"),
     ("workspaceId", "Workspace"),
     ("userId", "User"),
     ("semanticSummary", "Summary"),
