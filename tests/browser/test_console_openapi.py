@@ -208,6 +208,21 @@ def test_a_large_file_is_checked_without_being_shown_whole(
     assert visitor.axe() == []
 
 
+def test_the_page_of_a_large_stored_document_is_shown_before_its_result(
+    visitor: Visitor, keyed: Keyed, tmp_path: Path
+) -> None:
+    text = large_document(tmp_path, 1).read_text()
+    visitor.sign_in(keyed[1]["read"])
+    page = visitor.page
+    for number in range(3):  # a document that nobody has read yet takes longest
+        name = store(keyed, f"/large-{number}.json", f"{text}{' ' * number}")
+        visitor.go(f"/console/openapi?ref={name}")
+        expect(page.get_by_label("A stored document")).to_have_value(name)
+        expect(page.get_by_text("2,000 operations")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Show line").last.click()
+    expect(page.locator(".line.hit")).to_be_in_viewport()
+
+
 def test_a_small_file_becomes_text_that_is_kept_as_a_draft(
     visitor: Visitor, keyed: Keyed, tmp_path: Path
 ) -> None:

@@ -38,6 +38,23 @@ document.addEventListener("submit", (event) => {
   send(form, event.submitter);
 });
 
+// A result that takes long is asked for after the page was shown.
+async function load(part) {
+  try {
+    const answer = await fetch(part.dataset.load);
+    if (answer.redirected) return location.reload();
+    const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = made.getElementById(part.id) ?? made.querySelector("main");
+    part.replaceChildren(...fresh.childNodes);
+    part.removeAttribute("aria-busy");
+    document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: part}}));
+    part.querySelector("#hit")?.scrollIntoView({block: "center"});
+  } catch {
+    document.dispatchEvent(new CustomEvent("htmx:sendError"));
+  }
+}
+document.querySelectorAll("[data-load]").forEach(load);
+
 // A number of a line selects the line in the text area, if the document is there.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-line-of] button");

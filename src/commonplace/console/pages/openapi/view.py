@@ -36,6 +36,7 @@ TABS = (
     ("generate", "Generate"),
 )
 MAX_SHOWN_CHARS = 400_000  # a longer text is not put into a text area
+NOT_KEPT = frozenset({"tab", "ref", "example", "wait"})
 NOT_CHOICES = frozenset({"csrf", "content", "upload", "other_file", "ref", "go", "store_as"})
 PASTED = "_text"  # after the name of a tab: the field of its second document
 
@@ -158,7 +159,7 @@ def make_view(
 ) -> View:
     """Return a view; an unknown tab becomes the first one."""
     tab = choices.get("tab", "")
-    kept = {name: value for name, value in choices.items() if name not in ("tab", "ref", "example")}
+    kept = {name: value for name, value in choices.items() if name not in NOT_KEPT}
     return View(source, tab if tab in dict(TABS) else TABS[0][0], kept, others, problem)
 
 

@@ -19,12 +19,14 @@ from commonplace.console.pages.openapi.view import (
 from commonplace.console.pages.openapi.work import FILL
 
 DRAFT = "openapi"
-MAX_RAW_CHARS = 50_000
+MAX_RAW_CHARS = 20_000
+PATIENCE_SECONDS = 0.2  # then the page is sent, and its script asks for the result
 
 
 async def show(page: Page) -> Response:
     """Show the document that the address names, or the form for one."""
-    return await respond(page, read_view(page))
+    patience = None if page.query("wait") or page.is_partial else PATIENCE_SECONDS
+    return await respond(page, read_view(page), patience)
 
 
 async def work(page: Page) -> Response:
@@ -36,19 +38,29 @@ async def work(page: Page) -> Response:
     return await respond(page, view)
 
 
-async def respond(page: Page, view: View) -> Response:
-    """Ask for the summary and the tab, and render the page."""
+async def respond(page: Page, view: View, patience: float | None = None) -> Response:
+    """Ask for the summary and the tab, and render the page.
+
+    With `patience`, the page of a named document is rendered without them after these seconds.
+    """
     summary: Answer | None = None
     panel: Panel | None = None
+    is_waiting = False
     if view.source.is_given and not view.problem:
-        summary, panel = await asyncio.gather(
-            page.call("oas_parse", {"spec": view.source.spec}), FILL[view.tab](page, view)
-        )
+        seconds = patience if view.is_linked else None
+        try:
+            async with asyncio.timeout(seconds):
+                summary, panel = await asyncio.gather(
+                    page.call("oas_parse", {"spec": view.source.spec}), FILL[view.tab](page, view)
+                )
+        except TimeoutError:
+            is_waiting = True
     return page.render(
         "pages/openapi/page.html",
         view=view,
         summary=summary,
         panel=panel,
+        is_waiting=is_waiting,
         values=panel.values if panel is not None else {},
         tabs=TABS,
         rows_per_page=ROWS,
