@@ -173,7 +173,7 @@ async def change_governance(page: Page) -> Response:
         return page.redirect(path, Flash("Nothing was changed.", "warn"), view="governance")
     flash = Flash(
         f"Saved as version {answer.output['newVersion']}",
-        undo=rules.undo_of([identity]),
+        undo=rules.undo_of({identity: str(answer.output.get("governanceHash", ""))}),
         saved_draft=f"governance:{identity}",
     )
     return page.redirect(path, flash, view="governance")

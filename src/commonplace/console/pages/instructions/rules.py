@@ -192,7 +192,7 @@ async def change_selected(page: Page) -> Response:
 async def mark_reviewed(page: Page, ids: list[str]) -> Flash:
     """Set the time of the last review to now; the tier decides when the next one is due."""
     now = iso(utc_now())
-    done: list[str] = []
+    done: dict[str, str] = {}
     for identity in ids:
         answer = await page.call(
             "instructions_governance_update", {"id": identity, "patch": {"lastReviewedAt": now}}
@@ -201,7 +201,7 @@ async def mark_reviewed(page: Page, ids: list[str]) -> Flash:
             return Flash(
                 f"{len(done)} marked as reviewed. {identity}: {answer.error['message']}", "bad"
             )
-        done.append(identity)
+        done[identity] = str(answer.output.get("governanceHash", ""))
     return Flash(f"{len(done)} marked as reviewed", undo=undo_of(done))
 
 
@@ -215,21 +215,28 @@ async def remove(page: Page, ids: list[str]) -> Flash:
     removed = answer.output["removedIds"]
     failed = "".join(f" {error['id']}: {error['error']}" for error in answer.output["errors"][:3])
     what = removed[0] if len(removed) == 1 else f"{len(removed)} instructions"
-    undo = undo_of(removed) if removed else None
+    undo = undo_of(dict.fromkeys(removed, "")) if removed else None
     return Flash(f"Removed {what}.{failed}", "bad" if failed else "good", undo)
 
 
-def undo_of(ids: list[str]) -> Undo:
-    """Return the form that takes the latest change of instructions back."""
+def undo_of(changed: Mapping[str, str]) -> Undo:
+    """Return the form that takes the latest change of instructions back.
+
+    `changed` contains the hash of each after the change, or an empty text. An instruction with
+    another hash was changed again, so that the form does not take the newer change back.
+    """
+    ids = (f"{identity}={hash_}" if hash_ else identity for identity, hash_ in changed.items())
     return Undo(url("/undo-instructions"), {"ids": ",".join(ids)})
 
 
 async def undo_changes(page: Page) -> Response:
     """Take the latest change of each instruction back."""
     form = await page.form()
-    ids = [identity for identity in form.text("ids").split(",") if identity][:MAX_SELECTED]
-    for count, identity in enumerate(ids):
-        answer = await page.call("instructions_restore", {"id": identity})
+    changed = [part.partition("=") for part in form.text("ids").split(",") if part]
+    ids = [identity for identity, _, _ in changed][:MAX_SELECTED]
+    for count, (identity, _, hash_) in enumerate(changed[:MAX_SELECTED]):
+        expected = {"expectedHash": hash_} if hash_ else {}
+        answer = await page.call("instructions_restore", {"id": identity, **expected})
         if answer.error is not None:
             text = f"{count} of {len(ids)} undone. {identity}: {answer.error['message']}"
             return page.redirect("/instructions", Flash(text, "bad"))

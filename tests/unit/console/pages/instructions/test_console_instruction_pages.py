@@ -94,12 +94,22 @@ def test_undo_stops_at_the_first_failure_and_says_so(
 def test_reviews_of_several_rules_are_marked_at_once(
     caller: FakeCaller, inside: TestClient
 ) -> None:
-    caller.replies["instructions_governance_update"] = Answer({"changed": True})
+    caller.replies["instructions_governance_update"] = lambda arguments: {
+        "changed": True,
+        "governanceHash": f"hash-of-{arguments['id']}",
+    }
     answer = post(inside, "review-instructions", ids=["first", "second", "first"])
     sent = [arguments for tool, arguments in caller.calls if tool.endswith("governance_update")]
     assert [arguments["id"] for arguments in sent] == ["first", "second"]
     assert all(set(arguments["patch"]) == {"lastReviewedAt"} for arguments in sent)
-    assert flash_of(answer).text == "2 marked as reviewed"
+    flash = flash_of(answer)
+    assert flash.text == "2 marked as reviewed"
+    caller.replies["instructions_restore"] = Answer({"restored": True})
+    post(inside, "undo-instructions", **flash.undo.fields)
+    assert [arguments for tool, arguments in caller.calls if tool == "instructions_restore"] == [
+        {"id": "first", "expectedHash": "hash-of-first"},
+        {"id": "second", "expectedHash": "hash-of-second"},
+    ]
 
 
 def test_files_that_are_not_read_are_listed_with_the_number_of_others() -> None:
