@@ -311,6 +311,34 @@ def test_a_person_sees_the_graph_filters_it_and_reads_its_source(
         expect(page.get_by_role("heading", name="graph-second")).to_be_visible()
 
 
+def test_the_drawing_has_no_access_to_the_page_and_its_failure_shows_the_source(
+    visitor: Visitor, keyed: Keyed
+) -> None:
+    server, keys, _ = keyed
+    add(server, keys["admin"], "framed", categories=["frames"])
+    visitor.sign_in(keys["read"])
+    page = visitor.page
+    visitor.go("/console/instructions?tab=graph")
+    expect(drawing(page)).to_be_visible()
+    frame = page.frames[1]
+    assert frame.evaluate("self.origin") == "null"
+    for secret in ("document.cookie", "localStorage.length", "parent.document.title"):
+        reached = f"(() => {{ try {{ return {secret}, true; }} catch {{ return false; }} }})()"
+        assert frame.evaluate(reached) is False, secret
+    expect(page.locator("#graph-source")).to_be_hidden()
+    page.evaluate(
+        """() => {
+          document.querySelectorAll("pre[id^=graph]").forEach((text) => {
+            text.textContent = "this is no graph";
+          });
+          document.dispatchEvent(new CustomEvent("theme"));
+        }"""
+    )
+    expect(page.get_by_text("The graph could not be drawn")).to_be_visible()
+    expect(page.locator("iframe.graph")).to_be_hidden()
+    expect(page.get_by_text("this is no graph").last).to_be_visible()
+
+
 def test_the_graph_endpoint_answers_as_the_contract_says(keyed: Keyed) -> None:
     server, keys, _ = keyed
     add(server, keys["admin"], "endpoint-one", categories=["endpoint"])
