@@ -79,7 +79,11 @@ async def _search(
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
             _leave_running(task)
-            return FindingGroup(title, problem="Still searching…", is_late=True)
+            is_palette = seconds == PALETTE_SECONDS  # which asks again by itself
+            problem = (
+                "Still searching…" if is_palette else "No answer yet. Press Show to ask again."
+            )
+            return FindingGroup(title, problem=problem, is_late=True)
         return FindingGroup(title, task.result()[:MAX_PER_GROUP])
     except CallFailed as failed:
         return FindingGroup(title, problem=str(failed.error.get("message")))
