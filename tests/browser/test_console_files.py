@@ -200,7 +200,7 @@ def test_a_file_is_renamed_and_the_renaming_is_taken_back(visitor: Visitor, keye
     page.get_by_label("New path").fill("/b.md")
     visitor.allow("422")
     page.get_by_role("button", name="Rename").click()
-    expect(page.get_by_text("There is something at /b.md already.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("ALREADY_EXISTS")
     expect(page.get_by_label("New path")).to_have_value("/b.md")
     page.get_by_label("New path").fill("/folder/c.md")
     page.get_by_role("button", name="Rename").click()
