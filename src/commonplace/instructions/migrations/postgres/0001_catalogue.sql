@@ -45,7 +45,7 @@ CREATE INDEX instruction_usage_changes ON instruction_usage (change);
 -- Counts that `commonplace migrate --from` has added already, so that repeating it adds only the rest.
 CREATE TABLE instruction_usage_moved (
   id TEXT COLLATE "C" NOT NULL,
-  first_seen TEXT NOT NULL,
+  first_seen TEXT COLLATE "C" NOT NULL,
   uses BIGINT NOT NULL,
   PRIMARY KEY (id, first_seen)
 );

@@ -1,11 +1,11 @@
 -- Keys of callers, as hashes. `revision` grows with every change, so that servers read only what changed.
 CREATE TABLE api_key (
-    id TEXT PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    label TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    description TEXT NOT NULL,
+    id TEXT COLLATE "C" PRIMARY KEY,
+    tenant TEXT COLLATE "C" NOT NULL,
+    label TEXT COLLATE "C" NOT NULL,
+    scope TEXT COLLATE "C" NOT NULL,
+    hash TEXT COLLATE "C" NOT NULL,
+    description TEXT COLLATE "C" NOT NULL,
     created_at TIMESTAMPTZ NOT NULL,
     rotated_at TIMESTAMPTZ,
     revoked_at TIMESTAMPTZ,

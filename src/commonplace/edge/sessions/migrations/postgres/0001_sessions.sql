@@ -1,10 +1,10 @@
 -- Sessions of MCP clients. `opening` is the initialize request: a server that meets a session for
 -- the first time replays it to itself.
 CREATE TABLE mcp_sessions (
-    id         TEXT PRIMARY KEY,
-    owner      TEXT NOT NULL,
-    key_name   TEXT NOT NULL,
-    opening    TEXT NOT NULL,
+    id         TEXT COLLATE "C" PRIMARY KEY,
+    owner      TEXT COLLATE "C" NOT NULL,
+    key_name   TEXT COLLATE "C" NOT NULL,
+    opening    TEXT COLLATE "C" NOT NULL,
     used_at    TIMESTAMPTZ NOT NULL DEFAULT now(),
     busy_until TIMESTAMPTZ NOT NULL DEFAULT '-infinity'
 );
@@ -15,10 +15,10 @@ CREATE INDEX idx_mcp_sessions_used ON mcp_sessions (used_at);
 -- a crash of the database: not logged.
 CREATE UNLOGGED TABLE mcp_session_events (
     number     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    session_id TEXT NOT NULL,
-    stream     TEXT NOT NULL,
-    event_id   TEXT NOT NULL,
-    message    TEXT,
+    session_id TEXT COLLATE "C" NOT NULL,
+    stream     TEXT COLLATE "C" NOT NULL,
+    event_id   TEXT COLLATE "C" NOT NULL,
+    message    TEXT COLLATE "C",
     stored_at  TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 CREATE INDEX idx_mcp_session_events_stream ON mcp_session_events (session_id, stream, number);
@@ -27,7 +27,7 @@ CREATE INDEX idx_mcp_session_events_stored ON mcp_session_events (stored_at);
 -- Messages of clients for another server: answers to its requests, and cancellations.
 CREATE UNLOGGED TABLE mcp_session_messages (
     number     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    session_id TEXT NOT NULL,
-    message    TEXT NOT NULL,
+    session_id TEXT COLLATE "C" NOT NULL,
+    message    TEXT COLLATE "C" NOT NULL,
     sent_at    TIMESTAMPTZ NOT NULL DEFAULT now()
 );
