@@ -181,7 +181,7 @@ PAGES = (
     ("memory-search", "/console/memory?q=database+is+locked", "Why:"),
     ("memory-entry", "/console/memory/{linked}", "Around it"),
     ("suggestions", "/console/memory?tab=suggestions", "Suggestions"),
-    ("openapi", "/console/openapi?ref=file:apis/pets.yaml", "Choose a finding to go"),
+    ("openapi", "/console/openapi?ref=file:apis/pets.yaml", "Pet shop"),
     (
         "openapi-operations",
         "/console/openapi?ref=file:apis/pets.yaml&tab=operations",
@@ -245,9 +245,9 @@ def seeded(server: Served) -> str:
 
 def take(page: Page, address: str, name: str, path: str, text: str, scheme: str) -> None:
     page.goto(f"http://{address}{path}")
-    page.get_by_text(text).first.wait_for(timeout=60_000)
+    page.get_by_text(text).first.wait_for(timeout=20_000)
     if name in ("graph", "memory-entry"):
-        page.locator("svg[aria-roledescription^=flowchart]").wait_for(timeout=60_000)
+        page.locator("iframe[data-drawn]").wait_for(timeout=60_000)
     if name == "prompt":
         page.get_by_role("button", name="Example").click()
     if name == "openapi-generate":
