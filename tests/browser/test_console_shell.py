@@ -102,7 +102,7 @@ def test_pages_are_links_with_back_reload_and_new_tabs(visitor: Visitor, keyed: 
     navigation = page.get_by_role("navigation", name="Pages")
     for name in ("Instructions", "Files", "Memory", "OpenAPI", "Tools", "Audit"):
         navigation.get_by_role("link", name=name).click()
-        page.wait_for_url(f"**/console/{name.lower()}")
+        page.wait_for_url(f"**/console/{name.lower()}**")
         expect(navigation.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.go_back()
