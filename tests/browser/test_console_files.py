@@ -13,7 +13,8 @@ from tests.server.conformance.program import Served
 
 HOSTILE = "<img src=x onerror=\"alert('owned')\">"
 KEPT_LONG_DRAFTS = """() => new Promise((resolve) => {
-  const opening = indexedDB.open("commonplace-drafts", 1);
+  const person = document.documentElement.dataset.person;
+  const opening = indexedDB.open(`commonplace-drafts:${person}`, 1);
   opening.onsuccess = () => {
     const names = opening.result.transaction("drafts").objectStore("drafts").getAllKeys();
     names.onsuccess = () => resolve(names.result.length);

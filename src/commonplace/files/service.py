@@ -58,7 +58,7 @@ from commonplace.files.search import FileQuery, FileSearch, check_query
 from commonplace.files.store.protocol import ChunkStore, FileStore
 from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.paging import Page, trim_page
+from commonplace.kernel.paging import ResultPage, trim_page
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.text import query_terms, snippet
 from commonplace.search.model import Retriever
@@ -156,7 +156,7 @@ class FilesService:
 
     async def browse(
         self, caller: AuthContext, project: str, path: str, after: str, limit: int
-    ) -> Page[FileEntry]:
+    ) -> ResultPage[FileEntry]:
         """Return one page of the direct children of a directory."""
         tenant, name, place = await self._admit(caller, project, "" if path == "/" else path)
         if place != ROOT and await self._files.entry(tenant, name, place) is None:
@@ -182,7 +182,7 @@ class FilesService:
 
     async def list_deleted(
         self, caller: AuthContext, project: str, limit: int, offset: int
-    ) -> Page[Deleted]:
+    ) -> ResultPage[Deleted]:
         """Return what restore could bring back, newest first."""
         tenant, name, _ = await self._admit(caller, project, "")
         since = self._retained_since()

@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class ResultPage(Generic[Item]):
     """Some of the results.
 
     `total` counts all of them if it is known; `next_cursor` asks for the next page if there are
@@ -23,19 +23,19 @@ class Page(Generic[Item]):
     next_cursor: str | None = None
 
 
-def slice_page(items: Sequence[Item], limit: int, offset: int = 0) -> Page[Item]:
+def slice_page(items: Sequence[Item], limit: int, offset: int = 0) -> ResultPage[Item]:
     """Return a page of results that are all in memory."""
-    return Page(items[offset : offset + limit], offset + limit < len(items), len(items))
+    return ResultPage(items[offset : offset + limit], offset + limit < len(items), len(items))
 
 
-def counted_page(items: Sequence[Item], offset: int, total: int) -> Page[Item]:
+def counted_page(items: Sequence[Item], offset: int, total: int) -> ResultPage[Item]:
     """Return a page of results that were fetched from `offset` on and counted separately."""
-    return Page(items, offset + len(items) < total, total)
+    return ResultPage(items, offset + len(items) < total, total)
 
 
-def trim_page(fetched: Sequence[Item], limit: int) -> Page[Item]:
+def trim_page(fetched: Sequence[Item], limit: int) -> ResultPage[Item]:
     """Return a page of results that were fetched with a limit of `limit + 1`.
 
     The extra result only tells that there are more.
     """
-    return Page(fetched[:limit], len(fetched) > limit)
+    return ResultPage(fetched[:limit], len(fetched) > limit)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
-from commonplace.kernel.paging import Page
+from commonplace.kernel.paging import ResultPage
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.errors import INVALID_GENERALIZATION, SELF_LINK_ERROR, failure
 from commonplace.memory.model import (
@@ -176,7 +176,7 @@ class MemoryService:
 
     async def browse(
         self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int = 0
-    ) -> Page[Entry]:
+    ) -> ResultPage[Entry]:
         """Return a page of entries, newest first."""
         return await self.store.page(tenant, wanted.cleaned(), limit, offset)
 

@@ -1,7 +1,9 @@
 // Where drafts are kept: short ones in localStorage, long ones and files in IndexedDB, which has
 // room for documents of many megabytes.
-const PREFIX = "commonplace:draft:";
-const DATABASE = "commonplace-drafts";
+// Each person who uses this browser has drafts of their own.
+const PERSON = document.documentElement.dataset.person ?? "";
+const PREFIX = `commonplace:draft:${PERSON}:`;
+const DATABASE = `commonplace-drafts:${PERSON}`;
 const STORE = "drafts";
 const MAX_LOCAL_CHARS = 200_000;
 

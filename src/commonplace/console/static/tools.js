@@ -1,5 +1,5 @@
 // History of calls, kept in this browser: each can be sent again.
-const STORE = "commonplace:calls";
+const STORE = `commonplace:calls:${document.documentElement.dataset.person ?? ""}`;
 const MAX_CALLS = 50;
 const MAX_SHOWN = 10;
 const MAX_CHARACTERS = 20000;

@@ -13,7 +13,7 @@ import orjson
 
 from commonplace.instructions.engine.catalogue import ORDERS, Catalogue, SortKey
 from commonplace.instructions.engine.times import parse_time
-from commonplace.kernel.paging import Page
+from commonplace.kernel.paging import ResultPage
 
 SortField = Literal["id", "createdAt", "updatedAt", "priority", "title"]
 ANY_OF = (  # filters that are also facets
@@ -130,7 +130,7 @@ def page(
     limit: int,
     cursor: str | None,
     offset: int,
-) -> Page[str]:
+) -> ResultPage[str]:
     """Return one page. Equal keys are sorted by id, so pages never repeat or skip an entry."""
     total = len(catalogue) if allowed is None else len(allowed)
     after = _decode(cursor, sort) if cursor else None
@@ -146,7 +146,7 @@ def page(
     more = len(chosen) > limit
     chosen = chosen[:limit]
     next_cursor = _encode(chosen[-1], sort) if more and chosen else None
-    return Page([id_ for _, id_ in chosen], more, total, next_cursor)
+    return ResultPage([id_ for _, id_ in chosen], more, total, next_cursor)
 
 
 def _walk(

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.kernel.paging import Page
+from commonplace.kernel.paging import ResultPage
 from commonplace.memory.model import (
     AccessCounts,
     Decision,
@@ -86,7 +86,7 @@ class MemoryStore(Protocol):
 
     async def page(
         self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int
-    ) -> Page[Entry]:
+    ) -> ResultPage[Entry]:
         """Return a page of entries, newest first."""
         ...
 

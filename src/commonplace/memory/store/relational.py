@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
-from commonplace.kernel.paging import Page, counted_page
+from commonplace.kernel.paging import ResultPage, counted_page
 from commonplace.memory.engine.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
@@ -200,7 +200,7 @@ class RelationalMemoryStore:
 
     async def page(
         self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int
-    ) -> Page[Entry]:
+    ) -> ResultPage[Entry]:
         filters = {
             "type": wanted.type.value if wanted.type else None,
             "project": wanted.project,
@@ -209,7 +209,7 @@ class RelationalMemoryStore:
             "deleted": wanted.deleted,
         }
 
-        def scan(connection: SqlConnection) -> Page[Entry]:
+        def scan(connection: SqlConnection) -> ResultPage[Entry]:
             rows = self._rows(connection, tenant)
             return counted_page(
                 rows.entries("entries_page", **filters, limit=limit, offset=offset),

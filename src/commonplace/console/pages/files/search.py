@@ -47,7 +47,7 @@ class FoundPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class FileFindings:
     """What a search found, or why it failed."""
 
     passages: list[FoundPassage]
@@ -64,7 +64,7 @@ def read_request(page: Page) -> SearchRequest:
     return SearchRequest(page.query("q"), page.query("below"), known, page.query("more") == "on")
 
 
-async def search(page: Page, place: Place, request: SearchRequest) -> SearchResult:
+async def search(page: Page, place: Place, request: SearchRequest) -> FileFindings:
     """Run a search."""
     if request.mode:
         return await _search_lines(page, place, request)
@@ -80,10 +80,10 @@ async def search(page: Page, place: Place, request: SearchRequest) -> SearchResu
         },
     )
     if answer.error is not None:
-        return SearchResult([], error=answer.error)
+        return FileFindings([], error=answer.error)
     terms = tuple(query_terms(request.query))
     chunks = answer.output["chunks"]
-    return SearchResult(
+    return FileFindings(
         [_passage(place, request, chunk, terms) for chunk in chunks],
         f"Passages found: {len(chunks)}, best first ({answer.output['mode']}).",
         tuple(answer.output.get("notes", ())),
@@ -91,7 +91,7 @@ async def search(page: Page, place: Place, request: SearchRequest) -> SearchResu
     )
 
 
-async def _search_lines(page: Page, place: Place, request: SearchRequest) -> SearchResult:
+async def _search_lines(page: Page, place: Place, request: SearchRequest) -> FileFindings:
     limit = MOST_LINES if request.more else LINES
     answer = await page.call(
         "file_grep",
@@ -104,10 +104,10 @@ async def _search_lines(page: Page, place: Place, request: SearchRequest) -> Sea
         },
     )
     if answer.error is not None:
-        return SearchResult([], error=answer.error)
+        return FileFindings([], error=answer.error)
     found = answer.output["matches"]
     is_cut = bool(answer.output["has_more"])
-    return SearchResult(
+    return FileFindings(
         [_line(place, request, match) for match in found],
         f"Lines found: {len(found)}{' and more' if is_cut else ''}, "
         f"in {answer.output['files_searched']:,} files.",

@@ -31,7 +31,7 @@ NEW: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EditOutcome:
     """Why a form is shown again: problems, differences, or a conflict."""
 
     error: CallError | None = None
@@ -43,13 +43,13 @@ class Outcome:
 
 async def show_new(page: Page) -> Response:
     """Show an empty form."""
-    return await _render(page, None, "", NEW, Outcome())
+    return await _render(page, None, "", NEW, EditOutcome())
 
 
 async def show_edit(page: Page) -> Response:
     """Show the form of an instruction."""
     item = await _read(page)
-    return await _render(page, item, "", item, Outcome())
+    return await _render(page, item, "", item, EditOutcome())
 
 
 async def create(page: Page) -> Response:
@@ -82,7 +82,7 @@ async def save(page: Page) -> Response:
     if base != item["governanceHash"]:
         return await _conflict(page, item, values)
     if form.has("preview"):
-        outcome = Outcome(diff=compare_fields(item, values, FIELDS, "body"), is_preview=True)
+        outcome = EditOutcome(diff=compare_fields(item, values, FIELDS, "body"), is_preview=True)
         return await _render(page, item, "", values, outcome)
     path = f"/instructions/{quote_path(item['id'])}"
     draft = f"instruction:{item['id']}"
@@ -107,7 +107,7 @@ async def save(page: Page) -> Response:
 
 
 async def _conflict(page: Page, item: Mapping[str, Any], values: Mapping[str, Any]) -> Response:
-    outcome = Outcome(diff=compare_fields(item, values, FIELDS, "body"), is_conflict=True)
+    outcome = EditOutcome(diff=compare_fields(item, values, FIELDS, "body"), is_conflict=True)
     return await _render(page, item, "", values, outcome, 409)
 
 
@@ -129,7 +129,7 @@ async def _render(
     item: Mapping[str, Any] | None,
     identity: str,
     values: Mapping[str, Any],
-    outcome: Outcome,
+    outcome: EditOutcome,
     status: int = 200,
 ) -> Response:
     return page.render(
@@ -168,17 +168,17 @@ def keep_line_ends(text: str, saved: str) -> str:
     return saved if saved.replace("\r\n", "\n") == text else text
 
 
-def find_problem(answer: Answer) -> Outcome | None:
+def find_problem(answer: Answer) -> EditOutcome | None:
     """Return why an instruction was not stored, or None if it was."""
     if answer.error is not None:
-        return Outcome(answer.error)
+        return EditOutcome(answer.error)
     output = answer.output
     if output.get("error"):
         hint = str(output.get("feedbackHint", ""))
         error = {"code": "Not saved", "message": output["error"], "hint": hint}
-        return Outcome(error, list(output.get("validation", ())))
+        return EditOutcome(error, list(output.get("validation", ())))
     if output.get("skipped"):
-        return Outcome(
+        return EditOutcome(
             {
                 "code": "Not saved",
                 "message": "An instruction with this id is there already.",

@@ -42,7 +42,7 @@ PASTED = "_text"  # after the name of a tab: the field of its second document
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """Where a document is: its name, or its text."""
 
     name: str = ""
@@ -81,10 +81,10 @@ class Source:
 class View:
     """A document, a tab, and the choices of the tab by name."""
 
-    source: Source
+    source: DocumentSource
     tab: str = "findings"
     choices: Mapping[str, str] = field(default_factory=dict)
-    others: Sequence[Source] = ()
+    others: Sequence[DocumentSource] = ()
     problem: str = ""
 
     @property
@@ -108,9 +108,9 @@ class View:
         return self.choices.get(name) in ("on", "1")
 
     @property
-    def other(self) -> Source:
+    def other(self) -> DocumentSource:
         """The second document; an empty one if there is none."""
-        return self.others[0] if self.others else Source(self.text("other"))
+        return self.others[0] if self.others else DocumentSource(self.text("other"))
 
     def address(self, path: str = "/openapi", /, **choices: object) -> str:
         """Return the address of this document with a tab and choices."""
@@ -129,9 +129,9 @@ class View:
 def read_view(page: Page) -> View:
     """Return the view that the address names."""
     query = {name: value for name, value in page.request.query_params.items() if value}
-    source = Source(page.query("ref"))
+    source = DocumentSource(page.query("ref"))
     if not source.name and page.query("example"):
-        source = Source(text=examples.DOCUMENT)
+        source = DocumentSource(text=examples.DOCUMENT)
     return make_view(source, query)
 
 
@@ -145,17 +145,20 @@ async def read_posted_view(form: FormData) -> View:
         if name not in NOT_CHOICES and not name.endswith(PASTED)
     }
     is_same_tab = chosen.get("tab", form.text("tab")) == form.text("tab")
-    others: list[Source] = []
+    others: list[DocumentSource] = []
     try:
         source = await _read_source(form)
         others = await _read_others(form) if is_same_tab else []
     except UnicodeDecodeError:
-        source, problem = Source(text=form.text("content")), "The file is not UTF-8 text."
+        source, problem = DocumentSource(text=form.text("content")), "The file is not UTF-8 text."
     return make_view(source, chosen or fields, others, problem)
 
 
 def make_view(
-    source: Source, choices: Mapping[str, str], others: Sequence[Source] = (), problem: str = ""
+    source: DocumentSource,
+    choices: Mapping[str, str],
+    others: Sequence[DocumentSource] = (),
+    problem: str = "",
 ) -> View:
     """Return a view; an unknown tab becomes the first one."""
     tab = choices.get("tab", "")
@@ -163,21 +166,21 @@ def make_view(
     return View(source, tab if tab in dict(TABS) else TABS[0][0], kept, others, problem)
 
 
-async def _read_source(form: FormData) -> Source:
+async def _read_source(form: FormData) -> DocumentSource:
     if form.text("ref").strip():
-        return Source(form.text("ref").strip())
+        return DocumentSource(form.text("ref").strip())
     files = form.uploads("upload")
     if files:
         return await _read_upload(files[0])
-    return Source(text=form.text("content"))
+    return DocumentSource(text=form.text("content"))
 
 
-async def _read_others(form: FormData) -> list[Source]:
-    others = [Source(name) for name in form.text("other").replace(",", " ").split()]
+async def _read_others(form: FormData) -> list[DocumentSource]:
+    others = [DocumentSource(name) for name in form.text("other").replace(",", " ").split()]
     others += [await _read_upload(file) for file in form.uploads("other_file")]
-    pasted = Source(text=form.text(form.text("tab") + PASTED))
+    pasted = DocumentSource(text=form.text(form.text("tab") + PASTED))
     return [*others, pasted] if pasted.is_given else others
 
 
-async def _read_upload(file: UploadFile) -> Source:
-    return Source(file.filename or "", (await file.read()).decode())
+async def _read_upload(file: UploadFile) -> DocumentSource:
+    return DocumentSource(file.filename or "", (await file.read()).decode())

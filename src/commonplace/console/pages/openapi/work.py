@@ -13,7 +13,7 @@ from commonplace.console.pages.openapi.panels import (
     show_parts,
     show_source,
 )
-from commonplace.console.pages.openapi.view import Source, View
+from commonplace.console.pages.openapi.view import DocumentSource, View
 from commonplace.console.pages.openapi.walks import WALKS
 from commonplace.kernel.json_types import JsonObject
 
@@ -109,7 +109,7 @@ async def convert(page: Page, view: View) -> Panel:
 async def join(page: Page, view: View) -> Panel:
     """Merge a document with others."""
     names = view.text("other").replace(",", " ").split()
-    others = view.others or [Source(name) for name in names]
+    others = view.others or [DocumentSource(name) for name in names]
     values: JsonObject = {
         "found": None,
         "path_strategies": PATH_STRATEGIES,

@@ -11,7 +11,7 @@ from commonplace.console.page import Page, PageRoute
 from commonplace.console.pages.openapi.panels import ROWS, Panel
 from commonplace.console.pages.openapi.view import (
     TABS,
-    Source,
+    DocumentSource,
     View,
     read_posted_view,
     read_view,
@@ -70,10 +70,10 @@ async def respond(page: Page, view: View, patience: float | None = None) -> Resp
     )
 
 
-def _pasted_other(view: View) -> Source:
+def _pasted_other(view: View) -> DocumentSource:
     """Return the second document that was pasted, to show it in its text area again."""
     pasted = [other for other in view.others if other.text is not None and not other.name]
-    return pasted[0] if pasted else Source()
+    return pasted[0] if pasted else DocumentSource()
 
 
 ROUTES = (PageRoute("/openapi", show), PageRoute("/openapi", work, methods=("POST",)))

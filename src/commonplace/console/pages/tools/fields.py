@@ -23,7 +23,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """One argument: how it is shown, and the text that the person typed."""
 
     name: str
@@ -50,7 +50,7 @@ class Field:
 class ToolForm:
     """A form as it was sent: its fields, and the arguments unless a field is wrong."""
 
-    fields: Sequence[Field]
+    fields: Sequence[FormField]
     arguments: Mapping[str, Json]
 
     @property
@@ -61,7 +61,7 @@ class ToolForm:
 
 def make_form(schema: Schema, texts: Mapping[str, str]) -> ToolForm:
     """Read the texts of a form, by the name of the argument."""
-    fields: list[Field] = []
+    fields: list[FormField] = []
     arguments: dict[str, Json] = {}
     for name, kind, described in _described_fields(schema):
         text = texts.get(name, "")
@@ -92,9 +92,9 @@ def _described_fields(schema: Schema) -> list[tuple[str, str, Schema]]:
 
 def _make_field(
     name: str, kind: str, described: Schema, schema: Schema, text: str, problem: str
-) -> Field:
+) -> FormField:
     default = described.get("default")
-    return Field(
+    return FormField(
         name,
         kind,
         text,

@@ -7,7 +7,7 @@ import zipfile
 
 from commonplace.console.pages.openapi.downloads import make_file, pack
 from commonplace.console.pages.openapi.panels import AROUND, MAX_SOURCE_CHARS, Panel, cut_source
-from commonplace.console.pages.openapi.view import Source, View
+from commonplace.console.pages.openapi.view import DocumentSource, View
 
 
 def test_a_small_document_is_shown_whole() -> None:
@@ -32,9 +32,9 @@ def test_generated_files_are_packed_into_a_folder() -> None:
 
 def test_a_download_is_named_after_what_it_contains() -> None:
     panel = Panel("fix", {}, {"fix_count": 0}, document='{"openapi": "3.1.0"}')
-    view = View(Source("file:a/b"), "fix", {"format": "document"})
+    view = View(DocumentSource("file:a/b"), "fix", {"format": "document"})
     assert make_file(view, panel)[0] == "fixed.json"
-    assert make_file(View(Source("file:a/b"), "fix"), panel)[:2] == (
+    assert make_file(View(DocumentSource("file:a/b"), "fix"), panel)[:2] == (
         "fix.json",
         b'{\n  "fix_count": 0\n}',
     )
