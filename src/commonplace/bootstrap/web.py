@@ -71,11 +71,12 @@ def _with_console(app: App, options: HttpOptions) -> HttpOptions:
     """Add the console at /console; its pages are imported when somebody opens it."""
     product, pipeline, auth = app.product, app.pipeline, app.settings.auth
 
-    def call_with(key: str) -> Caller:
-        return InProcess(pipeline, lambda: product.authenticate({"authorization": f"Bearer {key}"}))
+    def call_with(key: str, address: str | None) -> Caller:
+        headers = {"authorization": f"Bearer {key}"}
+        return InProcess(pipeline, lambda: product.authenticate(headers, address))
 
-    def open_session() -> Caller:
-        return InProcess(pipeline, lambda: product.authenticate({}))
+    def open_session(address: str | None) -> Caller:
+        return InProcess(pipeline, lambda: product.authenticate({}, address))
 
     gate = Gate(
         call_with,

@@ -61,7 +61,10 @@ def _gate(server: str, key: str | None, derive_key: Callable[[str], bytes]) -> G
         remote.check()
         return remote
 
-    def resume(own_key: str) -> Remote:
+    def sign_in(own_key: str, address: str | None) -> Remote:
+        return caller_of(own_key)
+
+    def resume(own_key: str, address: str | None) -> Remote:
         try:
             return caller_of(own_key)
         except CommonplaceError as error:
@@ -75,8 +78,8 @@ def _gate(server: str, key: str | None, derive_key: Callable[[str], bytes]) -> G
     except CommonplaceError as error:
         if key is not None or error.code is not UNAUTHENTICATED:
             raise
-        return Gate(caller_of, resume, derive_key)  # the server wants keys: each person signs in
-    return Gate(caller_of, resume, derive_key, lambda: configured)
+        return Gate(sign_in, resume, derive_key)  # the server wants keys: each person signs in
+    return Gate(sign_in, resume, derive_key, lambda address: configured)
 
 
 def _serve(gate: Gate, server: str, port: int) -> None:

@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 
-from commonplace.console.redirects import turn_away
+from commonplace.console.redirects import browser_address, turn_away
 from commonplace.console.security import ROOT, add_security_headers
 from commonplace.console.session import COOKIE, Gate, Session, Sessions
 
@@ -99,10 +99,11 @@ class Guard:
         """Return an endpoint that runs `answer` for people with a session."""
 
         async def endpoint(request: Request) -> Response:
-            session = await asyncio.to_thread(self._sessions.find, request.cookies)
+            address = browser_address(request)
+            session = await asyncio.to_thread(self._sessions.find, request.cookies, address)
             is_new = session is None
             if session is None:
-                session = self._sessions.open_without_key()
+                session = self._sessions.open_without_key(address)
             if session is None:
                 return turn_away(request)
             response = await answer(request, session)

@@ -1,4 +1,4 @@
-"""Where people without a session are sent."""
+"""Where a request comes from, and where people without a session are sent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from commonplace.console.security import ROOT, address_of, login_address
+
+MAX_ADDRESS = 64  # a proxy may forward any text
 
 
 def turn_away(request: Request) -> Response:
@@ -23,3 +25,8 @@ def _page_of_form(request: Request) -> str:
     """Return the page that a form was sent from."""
     referrer = request.headers.get("referer", "")
     return referrer[referrer.find(ROOT) :] if ROOT in referrer else ""
+
+
+def browser_address(request: Request) -> str | None:
+    """Return the address of the browser; that of a trusted proxy is already replaced."""
+    return None if request.client is None else request.client.host[:MAX_ADDRESS]

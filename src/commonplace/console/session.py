@@ -32,6 +32,8 @@ RENEW_SECONDS = 600  # a cookie older than this is replaced by the next answer
 NONCE_BYTES = 12
 MAX_COOKIE_CHARS = 4000
 
+Address = str | None
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -39,14 +41,15 @@ class Gate:
 
     `sign_in` checks a key that somebody typed; `resume` returns the caller of a key that was
     accepted before, without a network request; both raise CommonplaceError if the key is refused.
-    `open_to` is set if no key is needed. `is_https` tells from the scheme of a request whether
-    browsers use TLS. `derive_key` returns a secret for a purpose, the same on all servers.
+    `open_to` is set if no key is needed. All three get the address of the browser, for the audit
+    trail. `is_https` tells from the scheme of a request whether browsers use TLS. `derive_key`
+    returns a secret for a purpose, the same on all servers.
     """
 
-    sign_in: Callable[[str], Caller]
-    resume: Callable[[str], Caller]
+    sign_in: Callable[[str, Address], Caller]
+    resume: Callable[[str, Address], Caller]
     derive_key: Callable[[str], bytes]
-    open_to: Callable[[], Caller] | None = None
+    open_to: Callable[[Address], Caller] | None = None
     is_https: Callable[[str], bool] = lambda scheme: scheme == "https"
 
 
@@ -68,26 +71,27 @@ class Sessions:
         self.gate = gate
         self._clock = clock
 
-    def open(self, key: str) -> Session:
+    def open(self, key: str, address: Address = None) -> Session:
         """Sign in with a key. Raises CommonplaceError if it is refused."""
-        return self._session(self.gate.sign_in(key), key, "", self._now())
+        return self._session(self.gate.sign_in(key, address), key, "", self._now())
 
-    def open_without_key(self) -> Session | None:
+    def open_without_key(self, address: Address = None) -> Session | None:
         """Return a new session if the console is open to everyone."""
         if self.gate.open_to is None:
             return None
-        return self._session(self.gate.open_to(), None, secrets.token_urlsafe(12), self._now())
+        caller = self.gate.open_to(address)
+        return self._session(caller, None, secrets.token_urlsafe(12), self._now())
 
-    def find(self, cookies: Mapping[str, str]) -> Session | None:
+    def find(self, cookies: Mapping[str, str], address: Address = None) -> Session | None:
         """Return the session of a request, or None if there is none or its key is refused."""
         content = self._open_cookie(cookies.get(COOKIE, ""))
         if content is None or self._now() - content.issued_at > IDLE_SECONDS:
             return None
         try:
             if content.key is not None:
-                caller = self.gate.resume(content.key)
+                caller = self.gate.resume(content.key, address)
             elif self.gate.open_to is not None:
-                caller = self.gate.open_to()
+                caller = self.gate.open_to(address)
             else:
                 return None
         except CommonplaceError:

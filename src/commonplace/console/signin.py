@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.console.errors import FormRejected
 from commonplace.console.form_data import FormData, read_form
 from commonplace.console.page import THEME_COOKIE, THEMES, ConsoleParts
+from commonplace.console.redirects import browser_address
 from commonplace.console.rendering import render
 from commonplace.console.security import HOME, ROOT, is_same_token, safe_destination
 from commonplace.console.session import COOKIE, Session, Sessions
@@ -38,7 +39,8 @@ class SignIn:
         if not is_same_token(expected, form.text("csrf")):
             return self._form(request, "The form was too old. Please try again.", target, 403)
         try:
-            session = await asyncio.to_thread(self._sessions.open, form.text("key").strip())
+            key, address = form.text("key").strip(), browser_address(request)
+            session = await asyncio.to_thread(self._sessions.open, key, address)
         except CommonplaceError as refused:
             status = 429 if refused.retryable else 401
             return self._form(request, refused.message, target, status)

@@ -51,12 +51,12 @@ def derive_key(purpose: str) -> bytes:
 
 
 def make_gate(caller: FakeCaller, *, is_open: bool = False) -> Gate:
-    def accept(key: str) -> FakeCaller:
+    def accept(key: str, address: str | None) -> FakeCaller:
         if key != KEY:
             raise CommonplaceError(UNAUTHENTICATED, "This key is not valid.")
         return caller
 
-    return Gate(accept, accept, derive_key, (lambda: caller) if is_open else None)
+    return Gate(accept, accept, derive_key, (lambda address: caller) if is_open else None)
 
 
 def make_browser(gate: Gate, base_url: str = "http://testserver") -> TestClient:

@@ -89,7 +89,7 @@ def test_a_cookie_in_use_is_renewed(clock: Clock) -> None:
 def test_a_revoked_key_ends_its_session(clock: Clock) -> None:
     revoked: set[str] = set()
 
-    def resume(key: str) -> FakeCaller:
+    def resume(key: str, address: str | None) -> FakeCaller:
         if key in revoked:
             raise CommonplaceError(UNAUTHENTICATED, "This key was revoked.")
         return FakeCaller()
@@ -124,3 +124,16 @@ def test_pages_stay_valid_when_a_person_signs_in_again(clock: Clock) -> None:
     before = sessions.open(KEY).csrf_token
     clock.now += 100
     assert sessions.open(KEY).csrf_token == before
+
+
+def test_the_address_of_the_browser_reaches_the_caller(clock: Clock) -> None:
+    seen: list[str | None] = []
+
+    def resume(key: str, address: str | None) -> FakeCaller:
+        seen.append(address)
+        return FakeCaller()
+
+    sessions = Sessions(Gate(resume, resume, derive_key), clock)
+    cookie = sessions.cookie(sessions.open(KEY, "10.1.2.3"))
+    sessions.find({COOKIE: cookie}, "10.1.2.4")
+    assert seen == ["10.1.2.3", "10.1.2.4"]
