@@ -36,8 +36,6 @@ def verify(
         Path | None,
         typer.Option(
             help="A copy of the heads that a server wrote to `settings.audit.anchor`.",
-            exists=True,
-            dir_okay=False,
         ),
     ] = None,
     as_json: JsonFlag = False,
@@ -179,6 +177,12 @@ def _trail(local: bool, anchors: Path | None = None) -> AuditTrail:
     from commonplace.bootstrap.audit_upkeep import anchored_heads
     from commonplace.bootstrap.team import on_postgres, open_team_trail
 
+    if anchors is not None and not anchors.is_file():
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"There is no file {anchors}.",
+            hint="Copy the file that settings.audit.anchor names from its second place.",
+        )
     settings = session().config().settings
     folder = FolderTrail(settings.audit_directory, lambda: anchored_heads(settings, anchors))
     if local or not on_postgres(settings):

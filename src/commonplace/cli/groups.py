@@ -47,6 +47,7 @@ SYNONYMS = {
 DESTRUCTIVE = frozenset(
     {
         "remove",
+        "prune",
         "rm",
         "revoke",
         "rotate",
