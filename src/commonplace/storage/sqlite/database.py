@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +33,7 @@ Result = TypeVar("Result")
 
 CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
 OPENING_SECONDS = 15.0  # longest wait while another process creates or migrates the database
+OPENING_PAUSE_SECONDS = 0.005
 READER_THREADS = 2
 CACHE_KIB = 16_384
 MAPPED_BYTES = 1 << 30
@@ -154,7 +156,7 @@ class Database:
             if self._closed:
                 raise RuntimeError("the database is closed")
             try:
-                connection = self._configure(apsw.Connection(str(self.path)))
+                connection = self._connect()
             except apsw.Error as failed:
                 explained = translate_open_error(failed, self.path, OPENING_SECONDS)
                 if explained is None:
@@ -162,6 +164,22 @@ class Database:
                 raise explained from failed
             self._connections.append(connection)
             return connection
+
+    def _connect(self) -> Connection:
+        """Open the file; try again while another process switches a new one to WAL mode.
+
+        SQLite then reports the file as busy without calling the busy handler.
+        """
+        give_up_at = time.monotonic() + OPENING_SECONDS
+        while True:
+            connection = apsw.Connection(str(self.path))
+            try:
+                return self._configure(connection)
+            except apsw.BusyError:
+                connection.close()
+                if time.monotonic() >= give_up_at:
+                    raise
+                time.sleep(OPENING_PAUSE_SECONDS)
 
     def _configure(self, connection: Connection) -> Connection:
         connection.set_busy_handler(BusyHandler(OPENING_SECONDS))

@@ -253,3 +253,30 @@ def test_a_unit_with_a_short_timeout_does_not_wait_for_a_patient_one(tmp_path: P
     database.close()
     assert changes == 1
     assert waited < 5
+
+
+OPEN = """
+import sys, time
+from pathlib import Path
+from commonplace.storage.sqlite.database import Database
+
+while time.time() < float(sys.argv[2]):
+    pass
+database = Database(Path(sys.argv[1]))
+database.write_now(lambda connection: connection.execute("CREATE TABLE IF NOT EXISTS t (x)"))
+database.close()
+"""
+
+
+def test_processes_may_create_one_database_at_the_same_moment(tmp_path: Path) -> None:
+    for attempt in range(3):
+        together = str(time.time() + 1.5)  # when all of them have been imported
+        opened = [
+            subprocess.Popen(
+                [sys.executable, "-c", OPEN, str(tmp_path / f"{attempt}.db"), together],
+                stderr=subprocess.PIPE,
+            )
+            for _ in range(4)
+        ]
+        errors = [process.communicate(timeout=60)[1] for process in opened]
+        assert errors == [b""] * 4
