@@ -17,11 +17,11 @@ from conformance import program
 from conformance.program import environment
 from model_client import Caller, configure, external_models, until
 
+from commonplace.kernel.config.loading import load
 from model_server import ModelServer
 from servers import free_port
 
 ROOT = Path(__file__).parents[2]
-MODELS = ROOT / ".tools" / "models"
 KEY = "sk-alpha-0123456789abcdefghij"
 TIMEOUT_SECONDS = 300
 
@@ -197,7 +197,8 @@ def test_the_extra_scale_alone_uses_an_external_model_on_one_machine(
 def test_the_extra_embeddings_alone_searches_by_meaning(
     install: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    with Installed(install("embeddings"), tmp_path, COMMONPLACE_MODELS=str(MODELS)) as server:
+    models = load().settings.models_directory  # `make test` has installed the model there
+    with Installed(install("embeddings"), tmp_path, COMMONPLACE_MODELS=str(models)) as server:
         write_and_search(server.url, mode="hybrid")
 
 
