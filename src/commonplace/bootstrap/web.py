@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from commonplace.edge.http.connections import ConnectionLimits
 from commonplace.edge.http.draining import Draining
 from commonplace.edge.http.middleware import requested_selection
 from commonplace.edge.http.operations import host_check, operation_routes
-from commonplace.edge.http.reach import HttpOptions, checking, hosts_of, is_https
+from commonplace.edge.http.reach import HttpOptions, hosts_of, is_https, make_reach_check
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 

@@ -89,10 +89,10 @@ def _serve(gate: Gate, server: str, port: int) -> None:
     from commonplace import __version__
     from commonplace.console.mount import Console, console_routes
     from commonplace.edge.http.listen import STOP_SECONDS, StoppingServer, address_of, bind
-    from commonplace.edge.http.reach import HttpOptions, checking
+    from commonplace.edge.http.reach import HttpOptions, make_reach_check
 
     board = Console(gate, __version__)
-    app = Starlette(routes=console_routes(board, checking(HttpOptions())))
+    app = Starlette(routes=console_routes(board, make_reach_check(HttpOptions())))
     listener = bind("127.0.0.1", port)
     typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
     config = uvicorn.Config(

@@ -13,7 +13,7 @@ from types import FrameType
 import uvicorn
 
 from commonplace.edge.http.application import build_app
-from commonplace.edge.http.connections import guarded_protocol
+from commonplace.edge.http.connections import GuardedProtocol, guarded_protocol
 from commonplace.edge.http.reach import HttpOptions, StopCallback
 from commonplace.edge.product import Product
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
@@ -76,6 +76,7 @@ class _Graceful(StoppingServer):
     def __init__(self, config: uvicorn.Config, options: HttpOptions) -> None:
         super().__init__(config, options.on_stop)
         self._draining = options.draining
+        self._limits = options.connections
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == signal.SIGTERM and not self._draining.begun:

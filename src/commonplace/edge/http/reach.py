@@ -33,7 +33,7 @@ class HttpOptions:
     """How the server may be reached.
 
     Empty `allowed_hosts` means any Host, for servers behind keys and a proxy. `public_url` is the
-    address that clients use where a proxy stands before the server. `on_stop` is called when the
+    address that clients use if a proxy is in front of the server. `on_stop` is called when the
     server begins to stop, before it waits for open requests.
     """
 
