@@ -173,7 +173,7 @@ async def _export_files(service: FilesService, tenant: Tenant, folder: Path) -> 
 
 
 def _folder_name(project: str) -> str:
-    """Return a name that every file system accepts, and that is no way out of the folder."""
+    """Return a name that every file system accepts and that stays inside the folder."""
     name = quote(project, safe=" ")
     return name.replace(".", "%2E") if name.strip(".") == "" else name
 

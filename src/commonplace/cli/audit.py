@@ -157,7 +157,7 @@ def prune(
     if not kept_days:
         raise CommonplaceError(
             INVALID_ARGUMENT,
-            "There is no retention.",
+            "No retention is configured.",
             hint="Give --days, or set settings.audit.retention_days.",
         )
     removed = session().record_change(

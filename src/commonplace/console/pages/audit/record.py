@@ -35,9 +35,9 @@ async def _find(page: Page) -> AuditRow:
     found = await page.ask("audit_query", wanted) if at else {"records": []}
     if not found["records"]:
         raise PageNotFound(
-            "There is no such record.",
-            "Changes and refusals are kept for good; reads only while the server runs, "
-            "by the server that answered them.",
+            "This audit record does not exist.",
+            "Changes and refusals are kept until a configured retention removes them; reads only "
+            "while the server that answered them runs.",
         )
     first: AuditRow = found["records"][0]
     return first

@@ -140,7 +140,7 @@ def test_a_record_that_is_gone_is_not_found(inside: TestClient, caller: FakeCall
     caller.replies["audit_query"] = answer_like_the_server([])
     answer = inside.get("/console/audit/record?at=2026-01-01T00:00:00.000Z&trace=x")
     assert answer.status_code == 404
-    assert "There is no such record." in answer.text
+    assert "This audit record does not exist." in answer.text
     assert inside.get("/console/audit/record").status_code == 404
 
 
