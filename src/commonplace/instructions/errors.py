@@ -58,6 +58,11 @@ INVALID_CURSOR = Code(
 CHANGE_NOT_FOUND = Code(
     "CHANGE_NOT_FOUND", Kind.NOT_FOUND, "The history holds no such change of this instruction."
 )
+INVALID_RULE_PATH = Code(
+    "INVALID_RULE_PATH",
+    Kind.INVALID_ARGUMENT,
+    "A path is not one inside the repository; `details.field` names the argument.",
+)
 
 CODES: tuple[Code, ...] = (
     INVALID_INSTRUCTION,
@@ -74,4 +79,5 @@ CODES: tuple[Code, ...] = (
     INVALID_CRITERIA,
     INVALID_CURSOR,
     CHANGE_NOT_FOUND,
+    INVALID_RULE_PATH,
 )

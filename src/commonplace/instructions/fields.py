@@ -17,6 +17,7 @@ MAX_BODY_CHARS = 1_000_000
 WARN_BODY_CHARS = 50_000
 MAX_CATEGORIES = 25
 MAX_SUMMARY_CHARS = 600
+MAX_PATH_CHARS = 1_024  # of a repository path
 MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_BATCH = 100
 MAX_RESULTS = 1000
@@ -27,6 +28,7 @@ UNOWNED = "unowned"
 Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
 Status = Literal["draft", "review", "approved", "deprecated"]
 Classification = Literal["public", "internal", "restricted"]
+Activation = Literal["always", "glob", "description", "manual"]
 PriorityTier = Literal["P1", "P2", "P3", "P4"]
 
 AUDIENCES = frozenset({"individual", "group", "all"})
@@ -34,6 +36,7 @@ REQUIREMENTS = frozenset({"mandatory", "critical", "recommended", "optional", "d
 STATUSES = frozenset({"draft", "review", "approved", "deprecated"})
 CLASSIFICATIONS = frozenset({"public", "internal", "restricted"})
 TIERS = frozenset({"P1", "P2", "P3", "P4"})
+ACTIVATIONS = frozenset({"always", "glob", "description", "manual"})
 
 ID = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,118}[a-z0-9])?")
 CATEGORY = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48})")
@@ -67,12 +70,16 @@ FIELD_ORDER: tuple[str, ...] = (
     "workspaceId",
     "userId",
     "teamIds",
+    "appliesTo",
+    "languages",
+    "activation",
     "reviewIntervalDays",
     "lastReviewedAt",
     "nextReviewDue",
     "deprecatedBy",
     "supersedes",
     "dependencies",
+    "conflictsWith",
     "examples",
     "semanticSummary",
     "riskScore",
@@ -82,11 +89,15 @@ FIELD_ORDER: tuple[str, ...] = (
     "archivedAt",
     "sourceWorkspace",
     "createdByAgent",
+    "origin",
     "sourceHash",
     "schemaVersion",
     "extensions",
 )
 """Order of keys in a file: a change of one field is one line of a git diff."""
+
+SCOPE_WORD_FIELDS = ("appliesTo", "languages")
+"""Fields of the scope that a search for words finds too."""
 
 COMPUTED = frozenset({"governanceHash", "usageCount", "firstSeenTs", "lastUsedAt"})
 """Shown to callers, never written to a file."""
@@ -111,6 +122,9 @@ DECODED_FIELDS = {
             "workspaceId",
             "userId",
             "teamIds",
+            "appliesTo",
+            "languages",
+            "activation",
             "deprecatedBy",
             "dependencies",
             "createdAt",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from commonplace.instructions.fields import DECODED_FIELDS
+from commonplace.instructions.fields import DECODED_FIELDS, SCOPE_WORD_FIELDS
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import Json, JsonObject
@@ -20,6 +20,18 @@ def document_of(value: Mapping[str, Json]) -> Document:
     return Document(value, DECODED_FIELDS)
 
 
+def with_scope_words(body: str, document: Mapping[str, Json]) -> str:
+    """Add globs and languages to a body, so that they are found like its words."""
+    words = [
+        word
+        for name in SCOPE_WORD_FIELDS
+        if isinstance(values := document.get(name), list)
+        for word in values
+        if isinstance(word, str)
+    ]
+    return f"{body}\n\n{' '.join(words)}" if words else body
+
+
 class UnparsedInstruction(Protocol):
     """Stored bytes that are known to hold an instruction, not normalised yet."""
 
@@ -27,6 +39,10 @@ class UnparsedInstruction(Protocol):
 
     def text(self) -> tuple[str, str]:
         """Return title and body."""
+        ...
+
+    def searched_text(self) -> tuple[str, str]:
+        """Return title, and body with the words of the scope."""
         ...
 
 
@@ -113,6 +129,44 @@ class Instruction(_LazyFields):
             return title, body
         document = self.document.whole()
         return document["title"], document["body"]
+
+    @property
+    def searched_text(self) -> tuple[str, str]:
+        """Return the title, and the body followed by globs and languages if there are any."""
+        unparsed = getattr(self, "_unparsed", None)
+        if unparsed is not None:
+            title, body = unparsed.searched_text()
+            return title, body
+        document = self.document.whole()
+        return document["title"], with_scope_words(document["body"], document)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOrigin:
+    """The rule file that an instruction was imported from: the field `origin`.
+
+    `file` is relative to the repository, `line` is where the rule begins (from 1), `client` names
+    the client whose format it is, and `hash` is the SHA-256 of the rule's text in the file.
+    """
+
+    file: str
+    line: int = 1
+    client: str = ""
+    hash: str = ""
+    repository: str = ""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Json]) -> RuleOrigin | None:
+        """Return the origin of a normalised document."""
+        value = document.get("origin")
+        return cls(**value) if isinstance(value, dict) else None
+
+    def as_json(self) -> JsonObject:
+        """Return the value to store; empty parts are left out."""
+        parts = {"line": self.line, "client": self.client, "hash": self.hash}
+        if self.repository:
+            parts["repository"] = self.repository
+        return {"file": self.file, **{name: value for name, value in parts.items() if value}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ CHANGES: tuple[tuple[str, Any], ...] = (
     ("contentType", "workflow"),
     ("riskScore", 12.5),
     ("extensions", {"k": 1}),
+    ("appliesTo", ["src/**"]),
+    ("languages", ["go"]),
+    ("activation", "manual"),
+    ("conflictsWith", ["b"]),
+    ("origin", {"file": "AGENTS.md", "line": 3}),
 )
 
 
@@ -67,6 +72,7 @@ def test_every_field_changes_both_hashes_and_fails_compare_and_set(
     assert desk.do("add", entry={"id": "a", field: value}, overwrite=True, lax=True)["overwritten"]
     after = desk.do("get", id="a")
     assert after["item"]["governanceHash"] != before["governanceHash"]
+    assert (after["item"]["sourceHash"] != before["sourceHash"]) is (field == "body")
     assert after["hash"] != listed["hash"]
     assert "upToDate" not in desk.do("diff", clientHash=listed["hash"])
     changed = desk.do("diff", clientHash=listed["hash"], known=known)

@@ -11,6 +11,8 @@ from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say,
 from commonplace.cli.terminal import write_text
 from commonplace.kernel.json_types import JsonObject
 
+OPTIONAL_FACTS = ("appliesTo", "languages", "activation")
+
 
 def _rows(items: list[JsonObject]) -> Any:
     cells = [
@@ -108,12 +110,22 @@ def show(
         "priorityTier",
         "requirement",
         "categories",
+        "appliesTo",
+        "languages",
+        "activation",
         "nextReviewDue",
         "updatedAt",
         "sourceHash",
     )
     out.print(plain_text(item["title"], style="bold"))
-    out.print(table(("", ""), [[name, _format_value(item.get(name))] for name in facts]))
+    rows = [
+        [name, _format_value(item.get(name))]
+        for name in facts
+        if name in item or name not in OPTIONAL_FACTS
+    ]
+    if "origin" in item:
+        rows.append(["origin", f"{item['origin']['file']}:{item['origin'].get('line', 1)}"])
+    out.print(table(("", ""), rows))
     out.print()
     out.print(plain_text(item["body"]))
 

@@ -27,6 +27,18 @@ def add(
         str | None, typer.Option(help="mandatory, critical, recommended, optional or deprecated.")
     ] = None,
     owner: Annotated[str | None, typer.Option(help="Owner.")] = None,
+    applies_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--applies-to", help="Glob over repository paths; ! excludes; repeat for more."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option(help="Only files of this language; repeat for more.")
+    ] = None,
+    activation: Annotated[
+        str | None, typer.Option(help="always, glob, description or manual.")
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Change an existing instruction.")
     ] = False,
@@ -37,6 +49,7 @@ def add(
     Examples:
       commonplace instructions add no-secrets "Never commit secrets." -c security --owner sec
       commonplace instructions add style - < style.md
+      commonplace instructions add api-errors "Return typed errors." --applies-to "src/api/**"
     """
     text = sys.stdin.read() if body in (None, "-") else body
     entry = {
@@ -47,6 +60,9 @@ def add(
         "priority": priority,
         "requirement": requirement,
         "owner": owner,
+        "appliesTo": applies_to,
+        "languages": language,
+        "activation": activation,
     }
     _report_write(
         call(

@@ -17,7 +17,7 @@ def compare_fields(
     lines = [
         line
         for name in names
-        if name != text and typed[name] != saved.get(name, "")
+        if name != text and (typed[name] or "") != (saved.get(name) or "")
         for line in (f"-{name}: {_flat(saved.get(name, ''))}", f"+{name}: {_flat(typed[name])}")
     ]
     before, after = (str(side.get(text, "")).splitlines() for side in (saved, typed))

@@ -9,6 +9,9 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from commonplace.instructions.engine.hashing import HashTree
+from commonplace.instructions.engine.scope.languages import normal_languages
+from commonplace.instructions.engine.scope.path_index import PathIndex
+from commonplace.instructions.engine.scope.rule_scope import RuleScope, effective_activation
 from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.json_types import Json
@@ -26,6 +29,8 @@ FACETS: Mapping[str, Callable[[Mapping[str, Json]], Iterable[str]]] = {
     "user_id": lambda d: (d["userId"].lower(),) if d.get("userId") else (),
     "team_ids": lambda d: {team.lower() for team in d.get("teamIds", ())},
     "audience": lambda d: (d["audience"],),
+    "activation": lambda d: (effective_activation(d),),
+    "languages": lambda d: normal_languages(d.get("languages") or ()),
 }
 ORDERS: Mapping[str, Callable[[Mapping[str, Json]], Json]] = {
     "createdAt": lambda d: parse_time(d["createdAt"]) or 0.0,
@@ -50,6 +55,7 @@ class Catalogue:
         self._orders: dict[str, list[SortKey]] = {}
         self._listeners: list[Callable[[Instruction | None, Instruction | None], None]] = []
         self._members: dict[str, tuple[int, list[str]]] = {}
+        self._paths: tuple[int, PathIndex] | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -169,6 +175,13 @@ class Catalogue:
                 sorted(self.facet("categories").get(category, ())),
             )
         return known[1]
+
+    def paths(self) -> PathIndex:
+        """Return the index of scopes by path, built once per change of the catalogue."""
+        if self._paths is None or self._paths[0] != self.generation:
+            scopes = ((id_, RuleScope.of(entry.document)) for id_, entry in self.entries.items())
+            self._paths = self.generation, PathIndex(scopes)
+        return self._paths[1]
 
     def last_modified(self) -> str:
         """Return the newest `updatedAt`, or 1970 for an empty catalogue."""

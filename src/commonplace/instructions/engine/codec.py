@@ -19,7 +19,12 @@ from commonplace.instructions.engine.normalise import (
 )
 from commonplace.instructions.errors import CATALOGUE_LIMIT
 from commonplace.instructions.fields import MAX_FILE_BYTES, MAX_LEVELS, stored_form
-from commonplace.instructions.model import Instruction, InstructionChange, document_of
+from commonplace.instructions.model import (
+    Instruction,
+    InstructionChange,
+    document_of,
+    with_scope_words,
+)
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 
@@ -102,6 +107,10 @@ class _StoredBytes:
     def text(self) -> tuple[str, str]:
         raw = decode(self.content)
         return title_of(raw, self.id), raw["body"]
+
+    def searched_text(self) -> tuple[str, str]:
+        raw = decode(self.content)
+        return title_of(raw, self.id), with_scope_words(raw["body"], raw)
 
 
 def prepare_change(document: JsonObject, action: str, rules: ReadingRules) -> InstructionChange:

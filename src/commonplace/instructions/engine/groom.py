@@ -123,7 +123,13 @@ def _scope(entry: Instruction) -> tuple[Json, ...]:
     """Return whom an instruction is for: equal rules of two workspaces are not duplicates."""
     document = entry.document
     teams = tuple(sorted(document.get("teamIds") or ()))
-    return document.get("workspaceId"), document.get("userId"), teams, document["audience"]
+    where = (
+        tuple(sorted(document.get("appliesTo") or ())),
+        tuple(sorted(document.get("languages") or ())),
+        document.get("activation"),
+    )
+    people = document.get("workspaceId"), document.get("userId"), teams, document["audience"]
+    return (*people, *where)
 
 
 def _merge(

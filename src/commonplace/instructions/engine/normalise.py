@@ -12,6 +12,7 @@ from commonplace.instructions.engine.hashing import (
     hash_body,
     hash_governance,
 )
+from commonplace.instructions.engine.scope.checks import repair_scope
 from commonplace.instructions.engine.times import (
     REVIEW_DAYS,
     due_after,
@@ -77,7 +78,7 @@ TEXT_FIELDS = (
     "createdByAgent",
     "archivedAt",
 )
-LIST_FIELDS = ("tags", "examples", "dependencies", "teamIds")
+LIST_FIELDS = ("tags", "examples", "dependencies", "conflictsWith", "teamIds")
 
 
 class NotAnInstruction(ValueError):
@@ -231,6 +232,7 @@ def complete(
     _repair_text(document, id_, repaired)
     _repair_closed_sets(document, repaired)
     _repair_categories(document, repaired)
+    repair_scope(document, repaired)
     _repair_governance(document, id_, modified_at, repaired, rules)
     document["sourceHash"] = body.hash
     document["schemaVersion"] = str(raw.get("schemaVersion") or SCHEMA_VERSION)

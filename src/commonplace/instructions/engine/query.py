@@ -12,6 +12,8 @@ from typing import Literal
 import orjson
 
 from commonplace.instructions.engine.catalogue import ORDERS, Catalogue, SortKey
+from commonplace.instructions.engine.scope.languages import normal_languages
+from commonplace.instructions.engine.scope.repository_path import normalise_path
 from commonplace.instructions.engine.times import parse_time
 from commonplace.kernel.paging import ResultPage
 
@@ -26,6 +28,7 @@ ANY_OF = (  # filters that are also facets
     "workspace_id",
     "user_id",
     "team_ids",
+    "activation",
 )
 CASE_FOLDED = frozenset({"categories", "owners", "workspace_id", "user_id", "team_ids"})
 LAST_ID = "\U0010ffff"  # sorts after every id
@@ -48,6 +51,9 @@ class CatalogueFilters:
     workspace_id: str | None = None
     user_id: str | None = None
     team_ids: Sequence[str] | None = None
+    activation: Sequence[str] | None = None
+    languages: Sequence[str] | None = None
+    path: str | None = None
     created_after: str | None = None
     updated_after: str | None = None
     text: str | None = None
@@ -96,6 +102,10 @@ def _facet_sets(catalogue: Catalogue, filters: CatalogueFilters) -> Iterator[Set
                 catalogue.facet(name),
                 (value.lower() if name in CASE_FOLDED else value for value in values),
             )
+    if filters.languages:
+        yield _union(catalogue.facet("languages"), normal_languages(filters.languages))
+    if filters.path:
+        yield catalogue.paths().admitting(normalise_path(filters.path))
     if filters.categories_all:
         facet = catalogue.facet("categories")
         for category in filters.categories_all:

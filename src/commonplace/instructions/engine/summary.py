@@ -22,7 +22,15 @@ _BODY = re.compile(rb'\{"id":"[^"]*","title":"[^"\\]*(?:\\.[^"\\]*)*","body":"',
 _TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _CUT_ESCAPE = re.compile(rb"\\u[0-9a-f]{0,3}\Z")
 _NOTHING_DECODED: Mapping[str, int] = {}
-_SCOPES = ("workspaceId", "userId", "teamIds", "deprecatedBy")
+_SCOPES = (
+    "workspaceId",
+    "userId",
+    "teamIds",
+    "appliesTo",
+    "languages",
+    "activation",
+    "deprecatedBy",
+)
 _WORD = re.compile(r"\w+")
 
 

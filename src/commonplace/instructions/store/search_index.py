@@ -1,4 +1,4 @@
-"""Inverted index of titles and bodies, updated soon after a change and before any search."""
+"""Inverted index of titles, bodies and scopes, updated soon after a change."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class InstructionIndex:
             limit -= 1
 
     def _index_change(self, before: Instruction | None, after: Instruction | None) -> None:
-        old = before.text if before is not None else None
-        new = after.text if after is not None else None
+        old = before.searched_text if before is not None else None
+        new = after.searched_text if after is not None else None
         if old == new:
             return
         if before is not None and old is not None:

@@ -12,8 +12,15 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tool
 from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
 from commonplace.instructions.engine.summary import count_fitting
-from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
-from commonplace.instructions.fields import Classification, PriorityTier, Requirement, Status
+from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR, INVALID_RULE_PATH
+from commonplace.instructions.fields import (
+    MAX_PATH_CHARS,
+    Activation,
+    Classification,
+    PriorityTier,
+    Requirement,
+    Status,
+)
 from commonplace.instructions.results.reading import QueryResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
@@ -138,6 +145,17 @@ class InstructionFiltersInput(CamelInput):
     user_id: str | None = Field(default=None, max_length=200, description="This user.")
     team_ids: list[str] | None = Field(
         default=None, max_length=100, description="Any of these teams."
+    )
+    activation: list[Activation] | None = Field(
+        default=None, description="Any of these activations; stated or by default."
+    )
+    languages: list[str] | None = Field(
+        default=None, max_length=50, description="Limited to any of these languages."
+    )
+    path: str | None = Field(
+        default=None,
+        max_length=MAX_PATH_CHARS,
+        description="Applies to this repository path, or to every path.",
     )
     created_after: str | None = Field(
         default=None, max_length=40, description="Created after this ISO 8601 time."
@@ -292,7 +310,7 @@ def query_tool(service: InstructionsService) -> Tool:
         toolset="instructions",
         title="Query instructions",
         description=(
-            "Filter by category, tier, status, owner, scope, time and text; sort; page with "
+            "Filter by category, tier, status, owner, scope, path, time and text; sort; page with "
             "cursors. "
             "Items are compact, with a snippet of the body; read one with instructions_get, "
             "or set `full`."
@@ -301,5 +319,5 @@ def query_tool(service: InstructionsService) -> Tool:
         output=InstructionQueryOutput,
         handler=inline(service, handle, searches=lambda args: "text" in args.merge_filters()),
         bare=("instructions/query",),
-        errors=(CATALOGUE_LIMIT, INVALID_CURSOR),
+        errors=(CATALOGUE_LIMIT, INVALID_CURSOR, INVALID_RULE_PATH),
     )

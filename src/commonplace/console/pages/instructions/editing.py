@@ -18,7 +18,19 @@ from commonplace.console.pages.instructions.permission import find_permission
 from commonplace.console.pages.instructions.rules import REQUIREMENTS, instruction_url
 from commonplace.console.rendering import quote_path, url
 
-FIELDS = ("title", "priority", "requirement", "audience", "owner", "categories", "body")
+FIELDS = (
+    "title",
+    "priority",
+    "requirement",
+    "audience",
+    "owner",
+    "categories",
+    "appliesTo",
+    "languages",
+    "activation",
+    "body",
+)
+ACTIVATIONS = ("always", "glob", "description", "manual")
 NEW: Mapping[str, Any] = {
     "title": "",
     "priority": 50,
@@ -26,6 +38,9 @@ NEW: Mapping[str, Any] = {
     "audience": "all",
     "owner": "",
     "categories": [],
+    "appliesTo": [],
+    "languages": [],
+    "activation": "",
     "body": "",
 }
 
@@ -75,7 +90,7 @@ async def save(page: Page) -> Response:
     """Store a changed instruction, or show what would change."""
     form = await page.form()
     item = await _read(page)
-    values = read_values(form)
+    values = read_values(form, item)
     values["body"] = keep_line_ends(values["body"], item["body"])
     changed = {name: value for name, value in values.items() if value != item.get(name, NEW[name])}
     base = form.text("base")
@@ -91,7 +106,7 @@ async def save(page: Page) -> Response:
     answer = await page.call(
         "instructions_add",
         {
-            "entry": {"id": item["id"], **changed},
+            "entry": {"id": item["id"], **_clear_empty(changed)},
             "lax": True,
             "overwrite": True,
             "expectedHash": base,
@@ -104,6 +119,12 @@ async def save(page: Page) -> Response:
         return await _render(page, item, "", values, outcome_or_none, 422)
     undo = Undo(url(f"{path}/restore"), {"expected": str(answer.output.get("governanceHash", ""))})
     return page.redirect(path, Flash(_saved_text(answer.output), undo=undo, saved_draft=draft))
+
+
+def _clear_empty(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changed fields; a scope that was emptied is removed."""
+    scope = ("appliesTo", "languages", "activation")
+    return {name: value or None if name in scope else value for name, value in changed.items()}
 
 
 async def _conflict(page: Page, item: Mapping[str, Any], values: Mapping[str, Any]) -> Response:
@@ -141,12 +162,13 @@ async def _render(
         values=values,
         outcome=outcome,
         requirements=REQUIREMENTS,
+        activations=ACTIVATIONS,
         permission=await find_permission(page),
         back=url("/instructions") if item is None else instruction_url(item["id"]),
     )
 
 
-def read_values(form: FormData) -> dict[str, Any]:
+def read_values(form: FormData, saved: Mapping[str, Any] = NEW) -> dict[str, Any]:
     """Return the fields of the form; a priority that is not a number stays a text."""
     priority = form.text("priority").strip()
     is_number = priority.isascii() and priority.isdigit() and len(priority) < 9
@@ -157,7 +179,19 @@ def read_values(form: FormData) -> dict[str, Any]:
         "audience": form.text("audience"),
         "owner": form.text("owner"),
         "categories": [name.strip() for name in form.text("categories").split(",") if name.strip()],
+        **_read_scope(form, saved),
         "body": form.text("body"),
+    }
+
+
+def _read_scope(form: FormData, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scope; what a form does not have stays as it is saved."""
+    globs = [glob.strip() for glob in form.text("appliesTo").split("\n") if glob.strip()]
+    names = [name.strip() for name in form.text("languages").split(",") if name.strip()]
+    sent = {"appliesTo": globs, "languages": names, "activation": form.text("activation")}
+    return {
+        name: value if form.has(name) else saved.get(name, NEW[name])
+        for name, value in sent.items()
     }
 
 

@@ -29,10 +29,18 @@ FACTS = (
     ("reviewIntervalDays", "Review interval in days"),
     ("workspaceId", "Workspace"),
     ("userId", "User"),
+    ("teamIds", "Teams"),
+    ("appliesTo", "Applies to"),
+    ("languages", "Languages"),
+    ("activation", "Activation"),
     ("semanticSummary", "Summary"),
     ("rationale", "Rationale"),
 )
-RELATIONS = (("supersedes", "Replaces"), ("deprecatedBy", "Replaced by"))
+RELATIONS = (
+    ("supersedes", "Replaces"),
+    ("deprecatedBy", "Replaced by"),
+    ("conflictsWith", "Contradicts"),
+)
 
 
 async def show(page: Page) -> Response:
@@ -83,7 +91,7 @@ async def _render(
         permission=permission,
         history=changes,
         history_limit=MAX_HISTORY_LIMIT,
-        facts=[(title, _fact(item.get(name))) for name, title in FACTS],
+        facts=[(title, _fact(item.get(name))) for name, title in FACTS] + _origin(item),
         relations=_relations(item),
         neighbours=neighbours,
         states=rules.STATES,
@@ -100,6 +108,14 @@ def _history_limit(page: Page) -> int:
 
 def _fact(value: object) -> object:
     return ", ".join(str(part) for part in value) if isinstance(value, list) else value
+
+
+def _origin(item: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the file that an instruction was imported from."""
+    origin = item.get("origin")
+    if not isinstance(origin, dict):
+        return []
+    return [("Imported from", f"{origin['file']}, line {origin.get('line', 1)}")]
 
 
 def _relations(item: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ from commonplace.instructions.engine.entry.schema import (
     UNCHECKED_PROPERTIES,
 )
 from commonplace.instructions.engine.normalise import split_categories, tier_of
+from commonplace.instructions.engine.scope.checks import activation_problem, scope_problems
 from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.fields import (
     KNOWN_FIELDS,
@@ -181,6 +182,7 @@ def check_schema(given: Mapping[str, Json]) -> None:
         if len(problems) >= MAX_PROBLEMS:
             break
     problems += _time_and_category_problems(given)
+    problems += [FieldProblem(*problem) for problem in scope_problems(given)]
     if problems:
         only_unknown = unknown and len(unknown) == len(problems)
         hint = "; ".join(f"{problem.field}: {problem.problem}" for problem in problems[:3])
@@ -217,6 +219,17 @@ def check_version(version: object, existing: Instruction | None) -> None:
             "invalid_semver",
             "Give MAJOR.MINOR.PATCH such as 1.0.0, or omit version and the server assigns it.",
             FieldProblem("version", "is not MAJOR.MINOR.PATCH"),
+        )
+
+
+def check_activation(document: Mapping[str, Json]) -> None:
+    """Refuse an activation that lacks what it needs."""
+    problem = activation_problem(document)
+    if problem is not None:
+        raise EntryRefused(
+            "invalid_fields",
+            "Give appliesTo or languages, or another activation.",
+            FieldProblem("activation", problem),
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.instructions.engine.entry.checks import (
     TIME_FIELDS,
+    check_activation,
     check_body,
     check_depth,
     check_governance,
@@ -95,6 +96,7 @@ def compose(
     check_version(given.get("version"), existing)
     _assign_owner(document, id_, rules)
     if checked:
+        check_activation(document)
         check_governance(document)
     assign_version(document, given, existing, origin.now)
     _fill_in(document, given, existing, origin)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from commonplace.instructions.engine.scope.rule_scope import (
+    MAX_GLOB_CHARS,
+    MAX_GLOBS,
+    MAX_LANGUAGES,
+)
 from commonplace.instructions.fields import (
     MAX_BODY_CHARS,
     MAX_ID_CHARS,
+    MAX_PATH_CHARS,
     MAX_SUMMARY_CHARS,
     MAX_TITLE_CHARS,
 )
@@ -84,6 +90,23 @@ ENTRY_PROPERTIES: JsonObject = {
     "workspaceId": _text("Only for this workspace.", 200),
     "userId": _text("Only for this user.", 200),
     "teamIds": _texts("Only for these teams."),
+    "appliesTo": {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": MAX_GLOB_CHARS},
+        "maxItems": MAX_GLOBS,
+        "description": "Globs over repository paths, such as src/**/*.py; ! excludes.",
+    },
+    "languages": {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": 40},
+        "maxItems": MAX_LANGUAGES,
+        "description": "Only for files of these languages, such as python.",
+    },
+    "activation": {
+        "enum": ["always", "glob", "description", "manual"],
+        "description": "When it applies: always, to matching paths, if its description fits the "
+        "task, or when named. By default glob with appliesTo or languages, else always.",
+    },
     "reviewIntervalDays": {
         "type": "integer",
         "minimum": 1,
@@ -95,6 +118,7 @@ ENTRY_PROPERTIES: JsonObject = {
     "deprecatedBy": _text("Id of the instruction that replaces it.", MAX_ID_CHARS),
     "supersedes": _text("Id of the instruction it replaces.", MAX_ID_CHARS),
     "dependencies": _texts("Ids of instructions it builds on.", 500),
+    "conflictsWith": _texts("Ids of instructions that it contradicts.", 100),
     "examples": _texts("Examples of use."),
     "semanticSummary": _text(
         "One short sentence; the first line of the body when absent.", MAX_SUMMARY_CHARS
@@ -113,6 +137,19 @@ ENTRY_PROPERTIES: JsonObject = {
     "archivedAt": _text("ISO 8601.", 40),
     "sourceWorkspace": _text("Where it came from.", 200),
     "createdByAgent": _text("Which agent wrote it.", 200),
+    "origin": {
+        "type": "object",
+        "description": "The file that it was imported from.",
+        "properties": {
+            "file": {"type": "string", "minLength": 1, "maxLength": MAX_PATH_CHARS},
+            "line": {"type": "integer", "minimum": 1},
+            "client": {"type": "string", "maxLength": 40},
+            "hash": {"type": "string", "maxLength": 128},
+            "repository": {"type": "string", "maxLength": 200},
+        },
+        "required": ["file"],
+        "additionalProperties": False,
+    },
     "extensions": {
         "type": "object",
         "description": "Anything else you need to keep with the entry.",

@@ -146,3 +146,27 @@ def test_a_rule_that_was_removed_meanwhile_is_reported(
     answer = send(inside, "instructions/rule/edit", title="New")
     assert answer.status_code == 404
     assert "Your text is kept as a draft." in answer.text
+
+
+def test_a_scope_is_read_shown_and_removed(caller: FakeCaller, inside: TestClient) -> None:
+    item = {**ITEM, "appliesTo": ["src/**/*.{ts,tsx}", "!src/gen/**"], "languages": ["go"]}
+    caller.replies["instructions_get"] = Answer({"item": item})
+    page = inside.get("/console/instructions/rule/edit").text
+    assert "src/**/*.{ts,tsx}\n!src/gen/**</textarea>" in page
+    send(inside, "instructions/rule/edit", appliesTo="lib/**\r\n", languages="go", activation="")
+    assert added(caller)[-1]["entry"] == {"id": "rule", "appliesTo": ["lib/**"]}
+    send(inside, "instructions/rule/edit", appliesTo="", languages="", activation="manual")
+    assert added(caller)[-1]["entry"] == {
+        "id": "rule",
+        "appliesTo": None,
+        "languages": None,
+        "activation": "manual",
+    }
+
+
+def test_a_form_without_the_scope_leaves_it_as_it_is(
+    caller: FakeCaller, inside: TestClient
+) -> None:
+    caller.replies["instructions_get"] = Answer({"item": {**ITEM, "appliesTo": ["src/**"]}})
+    send(inside, "instructions/rule/edit", title="Other")
+    assert added(caller)[-1]["entry"] == {"id": "rule", "title": "Other"}

@@ -1,0 +1,1 @@
+"""Where an instruction applies: globs over repository paths, languages, and activation."""
