@@ -1,7 +1,8 @@
 """Clients for the chaos campaign that record what they were promised.
 
-An acknowledged write is a promise. An unacknowledged one may or may not have happened, and its path
-is not used again.
+An acknowledged write is a promise, and so is an error: nothing was changed. A write without an
+answer, or with one that says that its outcome is unknown, may or may not have happened, and its
+path is not used again.
 """
 
 from __future__ import annotations
@@ -27,8 +28,15 @@ LOOKS = 4
 PROJECT = "chaos"
 
 
+UNCERTAIN = {"CANCELLED", "DEADLINE_EXCEEDED", "INTERNAL"}  # codes of calls that were cut off
+
+
+class Refused(Exception):
+    """The call failed, and changed nothing."""
+
+
 class Unanswered(Exception):
-    """The call failed or was cut off; it may have happened."""
+    """The call was cut off; it may have happened."""
 
 
 @dataclass
@@ -61,20 +69,20 @@ class Deployment:
         except (httpx.HTTPError, json.JSONDecodeError, KeyError) as failed:
             window.note(type(failed).__name__, time.monotonic() - begun)
             raise Unanswered from failed
-        code = (
-            answer.get("error", {}).get("code") if isinstance(answer.get("error"), dict) else None
-        )
+        error = answer.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
         window.note(code or "ok", time.monotonic() - begun)
-        if code not in (None, "NOT_FOUND"):
-            raise Unanswered(code)
-        return answer
+        if code in (None, "NOT_FOUND"):
+            return answer
+        details = error.get("details") or {}
+        raise Unanswered(code) if details.get("outcome") or code in UNCERTAIN else Refused(code)
 
     async def look(self, tenant: str, tool: str, **arguments: Any) -> dict[str, Any]:
         """A call that only reads, after all faults: a machine that was paused meanwhile costs
         another try, not the answer.
         """
         for _ in range(LOOKS - 1):
-            with contextlib.suppress(Unanswered):
+            with contextlib.suppress(Unanswered, Refused):
                 return await self.call(tenant, tool, **arguments)
         return await self.call(tenant, tool, **arguments)
 
@@ -114,6 +122,7 @@ class Client:
     chance: random.Random
     live: dict[str, str] = field(default_factory=dict)  # path -> acknowledged content
     deleted: set[str] = field(default_factory=set)  # acknowledged
+    refused: set[str] = field(default_factory=set)  # new files that were answered with an error
     doubtful: dict[str, set[str | None]] = field(default_factory=dict)  # path -> what it may hold
     appended: list[str] = field(default_factory=list)
     perhaps_appended: list[str] = field(default_factory=list)
@@ -129,7 +138,7 @@ class Client:
 
     async def run(self, until: asyncio.Event, pause_seconds: float) -> None:
         while not until.is_set():
-            with contextlib.suppress(Unanswered):
+            with contextlib.suppress(Unanswered, Refused):
                 await self._act()
             await asyncio.sleep(self.chance.uniform(0.5, 1.5) * pause_seconds)
 
@@ -167,6 +176,10 @@ class Client:
             self.live.pop(path, None)
             self.doubtful[path] = {old, content}
             raise
+        except Refused:
+            if old is None:
+                self.refused.add(path)
+            raise
         self.live[path] = content
 
     async def _create(self) -> None:
@@ -188,12 +201,14 @@ class Client:
 
     async def _delete(self) -> None:
         path = self.chance.choice(list(self.live))
-        content = self.live.pop(path)
+        content = self.live[path]
         try:
             await self.deployment.call(self.tenant, "file_delete", path=path)
         except Unanswered:
+            del self.live[path]
             self.doubtful[path] = {None, content}
             raise
+        del self.live[path]
         self.deleted.add(path)
 
     async def _read(self) -> None:
@@ -240,10 +255,10 @@ class Client:
                 self.deployment.wrong.append(
                     f"{path} of client {self.number} holds {answer}, none of {possible}"
                 )
-        for path in self.deleted:
+        for path in self.deleted | self.refused:
             if "content" in await self.deployment.look(self.tenant, "file_read", path=path):
                 self.deployment.wrong.append(
-                    f"acknowledged delete lost: {path} of client {self.number}"
+                    f"deleted or refused, but there: {path} of client {self.number}"
                 )
         sample = self.chance.sample(sorted(self.live), min(found_sample, len(self.live)))
         for path in sample:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
-from chaos_clients import Deployment, Unanswered
+from chaos_clients import Deployment, Refused, Unanswered
 
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import CommonplaceError
@@ -62,7 +62,7 @@ class KeyClient:
             try:
                 await alone.look(token, "health_check")
                 opened = True
-            except Unanswered as refused:
+            except (Unanswered, Refused) as refused:
                 opened = str(refused) not in REFUSALS
             if opened != valid:
                 state = "is refused" if valid else "is accepted after it was revoked"

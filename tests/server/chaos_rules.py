@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from chaos_clients import Deployment, Unanswered
+from chaos_clients import Deployment, Refused, Unanswered
 
 
 @dataclass
@@ -26,7 +26,7 @@ class RuleClient:
 
     async def run(self, until: asyncio.Event, pause_seconds: float) -> None:
         while not until.is_set():
-            with contextlib.suppress(Unanswered):
+            with contextlib.suppress(Unanswered, Refused):
                 await self._act()
             await asyncio.sleep(self.chance.uniform(0.5, 1.5) * pause_seconds)
 
@@ -55,7 +55,7 @@ class RuleClient:
                 overwrite=True,
             )
             if not (answer.get("created") or answer.get("overwritten")):
-                raise Unanswered(str(answer))
+                raise Refused(str(answer))
         except Unanswered:
             self.live.pop(id_, None)
             self.doubtful[id_] = {old, body}
@@ -64,12 +64,12 @@ class RuleClient:
         await self._read(id_)
 
     async def _remove(self, id_: str) -> None:
-        body = self.live.pop(id_)
         try:
             await self.deployment.call(self.key, "instructions_remove", ids=[id_])
         except Unanswered:
-            self.doubtful[id_] = {None, body}
+            self.doubtful[id_] = {None, self.live.pop(id_)}
             raise
+        del self.live[id_]
         self.removed.add(id_)
         await self._read(id_)
 

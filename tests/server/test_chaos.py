@@ -386,6 +386,7 @@ def test_under_faults_no_promise_is_broken(
     with capsys.disabled():
         print(shown(windows, end))  # noqa: T201 - the table is the result
     assert wrong == [], json.dumps(wrong[:20], indent=1)
+    assert (end["in doubt"], end["instructions in doubt"]) == ("0", "0")
     calls = sum((window.answers for window in windows), start=type(windows[0].answers)())
     assert calls["INTERNAL"] == 0, world.errors()
     secrets = [secret.encode() for secret in (*KEYS, *KEKS.values())]

@@ -4,8 +4,8 @@
 under an advisory lock if one is named. Units of this process that need the same lock queue in a
 lane, share its transaction and its commit, and never use more than one connection, so a busy
 project does not starve the others. A unit may run again after a lost connection or a deadlock, so
-it must have no effect but its statements. Nothing is acknowledged before the commit; a commit whose
-answer was lost is reported as unavailable.
+it must have no effect but its statements. Nothing is acknowledged before the commit. If the answer
+of a commit was lost, the server is asked for the status of the transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg import errors
@@ -29,6 +29,7 @@ from commonplace.storage.errors import BusyError
 from commonplace.storage.postgres.connection import PostgresConnection, RawConnection, connect
 from commonplace.storage.postgres.errors import (
     LOST_CONNECTION,
+    commit_unknown,
     describe_for_log,
     server_disk_full,
     unavailable,
@@ -39,6 +40,7 @@ from commonplace.storage.postgres.transaction import (
     CommitInDoubtError,
     GroupFailedError,
     Unit,
+    read_status,
     run_transaction,
 )
 
@@ -51,6 +53,7 @@ MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one real try
 # Wait this long for a server that restarts; callers learn within 2 seconds that it is unreachable.
 RECONNECT_SECONDS = 1.5
 PAUSE_SECONDS = 0.05
+SETTLE_SECONDS = 15.0  # wait this long to learn whether a commit without an answer happened
 MAX_CONFLICTS = 20  # deadlocks and serialisation failures of one unit before it fails
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _PROCESS = "SELECT pg_backend_pid()"
@@ -78,11 +81,13 @@ class PostgresDatabase:
         pool_size: int = 8,
         lock_timeout_seconds: float = 3.0,
         reconnect_seconds: float = RECONNECT_SECONDS,
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         self.url = url
         self.direct_url = direct_url or url
         self._prepared_statements = prepared_statements
         self._reconnect_seconds = reconnect_seconds
+        self._settle_seconds = settle_seconds
         self._lock_timeout_seconds = lock_timeout_seconds
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="storage")
         self._local = threading.local()
@@ -338,11 +343,11 @@ class PostgresDatabase:
             except errors.DiskFull as full:
                 raise server_disk_full() from full
             except CommitInDoubtError as doubt:
-                log.warning("a commit was not answered: %s", doubt)
-                raise unavailable(
-                    "The connection to the database broke before the change was confirmed; it "
-                    "may have been made."
-                ) from doubt
+                log.warning("a commit was not answered: %s", describe_for_log(doubt))
+                self._clean_up(raw)
+                raw = None
+                if self._has_committed(doubt):
+                    return cast(Result, doubt.outcomes)
             except LOST_CONNECTION as lost:
                 if raw is not None and not raw.broken and not raw.closed:
                     raise  # the statement failed, not the connection
@@ -352,6 +357,18 @@ class PostgresDatabase:
             finally:
                 self._clean_up(raw)
             time.sleep(random.uniform(0, PAUSE_SECONDS))  # noqa: S311 - jitter, not secrecy
+
+    def _has_committed(self, doubt: CommitInDoubtError) -> bool:
+        """Ask the server whether a commit without an answer happened; wait for a restart."""
+        give_up_at = time.monotonic() + self._settle_seconds
+        while time.monotonic() < give_up_at:
+            with contextlib.suppress(psycopg.Error), connect(self.url) as raw:
+                status = read_status(raw, doubt.transaction_id)
+                if status in ("committed", "aborted"):
+                    log.warning("the commit without an answer was %s", status)
+                    return status == "committed"
+            time.sleep(PAUSE_SECONDS)
+        raise commit_unknown() from doubt
 
     def _thread_connection(self) -> RawConnection:
         raw: RawConnection | None = getattr(self._local, "raw", None)

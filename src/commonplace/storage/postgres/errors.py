@@ -27,6 +27,17 @@ def unavailable(message: str = "The database cannot be reached now.") -> Commonp
     )
 
 
+def commit_unknown() -> CommonplaceError:
+    """Return the error of a change of which nobody knows whether it was made."""
+    return CommonplaceError(
+        STORAGE_UNAVAILABLE,
+        "The database did not confirm the change; it may have been made.",
+        hint="Read the current state before you repeat the change.",
+        details={"outcome": "unknown"},
+        retryable=True,
+    )
+
+
 def server_disk_full() -> CommonplaceError:
     """Return the error of a database server without free disk space."""
     return CommonplaceError(

@@ -24,6 +24,7 @@ CHECK_SECONDS = 2.0
 RETRY_SECONDS = 0.5
 KEY = {"key": "commonplace: servers of this database"}
 _SHARE = "SELECT pg_advisory_lock_shared(hashtextextended(%(key)s, 0))"
+_RELEASE = "SELECT pg_advisory_unlock_shared(hashtextextended(%(key)s, 0))"
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended(%(key)s, 0))"
 _HOLDERS = """
 SELECT count(*) FROM pg_locks
@@ -69,6 +70,8 @@ class ServingLock:
                 with connection:
                     while not self._stopping.wait(CHECK_SECONDS):
                         connection.execute("SELECT 1")
+                    # The server ends a closed session a moment later; a command may not wait.
+                    connection.execute(_RELEASE, KEY)
                     return
             except psycopg.Error as lost:
                 log.warning("the lock of servers was lost: %s", describe_for_log(lost))

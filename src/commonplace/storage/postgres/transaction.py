@@ -20,14 +20,12 @@ _LOCK = (
     "pg_advisory_xact_lock(hashtextextended(%(key)s, 0))"
 )
 _LOCK_TIMEOUT = "SELECT set_config('lock_timeout', %(wait)s, true)"
+_TRANSACTION_ID = "SELECT pg_current_xact_id_if_assigned()::text"
+_STATUS = "SELECT pg_xact_status(%(id)s::text::xid8)"
 
 
 class GroupFailedError(Exception):
     """A unit of a group made the server abort the whole transaction."""
-
-
-class CommitInDoubtError(Exception):
-    """The connection broke during a commit: it may or may not have happened."""
 
 
 @dataclass(slots=True)
@@ -56,17 +54,34 @@ class UnitOutcome:
             self.unit.future.set_result(self.value)
 
 
+class CommitInDoubtError(Exception):
+    """The connection broke during a commit: it may or may not have happened."""
+
+    def __init__(self, reason: str, transaction_id: str, outcomes: list[UnitOutcome]) -> None:
+        """`outcomes` are those of the units if the commit happened."""
+        super().__init__(reason)
+        self.transaction_id = transaction_id
+        self.outcomes = outcomes
+
+
+def read_status(raw: RawConnection, transaction_id: str) -> str | None:
+    """Return whether a transaction is `committed`, `aborted` or `in progress`; None if too old."""
+    row = raw.execute(_STATUS, {"id": transaction_id}).fetchone()
+    return None if row is None else row[0]
+
+
 def run_transaction(
     raw: RawConnection, group: Sequence[Unit], lock: str | None
 ) -> list[UnitOutcome]:
     """Run units in one transaction, each in a savepoint if there are several.
 
-    Statements are sent in a pipeline.
+    Statements are sent in a pipeline. Before the commit the id of the transaction is read, because
+    it tells later whether a commit without an answer happened.
     """
     wait = f"{max(1, int((min(unit.deadline for unit in group) - time.monotonic()) * 1000))}ms"
     outcomes: list[UnitOutcome] = []
     connection = PostgresConnection(raw)
-    committing = False
+    transaction_id: str | None = None
     try:
         with raw.pipeline():
             raw.execute("BEGIN")
@@ -79,11 +94,11 @@ def run_transaction(
             if len(group) == 1 and outcomes[0].error is not None:
                 raw.execute("ROLLBACK")
                 return outcomes
-            committing = True
+            transaction_id = _read_id(raw)
             raw.execute("COMMIT")  # the end of the block waits for its answer
     except psycopg.OperationalError as failed:
-        if committing and _is_in_doubt(failed):
-            raise CommitInDoubtError(str(failed)) from failed
+        if transaction_id is not None and _is_in_doubt(failed):
+            raise CommitInDoubtError(str(failed), transaction_id, outcomes) from failed
         if isinstance(failed, errors.PipelineAborted) and len(group) > 1:
             raise GroupFailedError from failed
         raise
@@ -92,6 +107,12 @@ def run_transaction(
             raise GroupFailedError from failed
         raise
     return outcomes
+
+
+def _read_id(raw: RawConnection) -> str | None:
+    """Return the id of the open transaction; None if it changed nothing."""
+    row = raw.execute(_TRANSACTION_ID).fetchone()
+    return None if row is None else row[0]
 
 
 def _is_in_doubt(failed: psycopg.OperationalError) -> bool:

@@ -1,4 +1,4 @@
-"""A connection that ends right after a commit: the unit never runs again."""
+"""A connection that ends during a commit: the server tells whether the commit happened."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 
 import psycopg
@@ -20,17 +21,26 @@ _FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator
 GOODBYE = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS
 
 
+class Lost(Enum):
+    """What does not arrive."""
+
+    COMMIT = "commit"
+    ANSWER = "answer"
+    NEXT_REQUEST = "next request"
+
+
 class Relay:
     """Passes bytes between a client and the server.
 
-    The answer to the first COMMIT is lost, or the first thing that the client says after it; the
+    The first COMMIT is lost, or its answer, or the first thing that the client says after it; the
     client hears some last words, and all ends.
     """
 
-    def __init__(self, url: str, last_words: bytes, answered: bool) -> None:
+    def __init__(self, url: str, last_words: bytes, lost: Lost, *, for_ever: bool) -> None:
         self._server = conninfo_to_dict(url)
         self._last_words = last_words
-        self._answered = answered
+        self._lost = lost
+        self._for_ever = for_ever
         self._cut = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = make_conninfo(url, host="127.0.0.1", port=self._listener.getsockname()[1])
@@ -42,6 +52,9 @@ class Relay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._cut and self._for_ever:
+                client.close()
+                continue
             threading.Thread(target=self._serve, args=(client, self._dial()), daemon=True).start()
 
     def _dial(self) -> socket.socket:
@@ -64,8 +77,13 @@ class Relay:
                     break
                 if b"COMMIT" in data and not self._cut:
                     self._cut = True
+                    if self._lost is Lost.COMMIT:
+                        self._end(client)
+                        break
                     committing.set()
                 server.sendall(data)
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
         server.close()
 
     def _answers(
@@ -78,7 +96,7 @@ class Relay:
         with suppress(OSError):
             while data := server.recv(65536):
                 if committing.is_set() and b"COMMIT" in data:
-                    if not self._answered:
+                    if self._lost is Lost.ANSWER:
                         self._end(client)
                         return
                     ended.set()
@@ -107,9 +125,11 @@ def table(empty_postgres: str) -> str:
 
 
 @contextmanager
-def behind_relay(url: str, last_words: bytes, *, answered: bool) -> Iterator[PostgresDatabase]:
-    relay = Relay(url, last_words, answered)
-    database = PostgresDatabase(relay.url, pool_size=1)
+def behind_relay(
+    url: str, last_words: bytes, lost: Lost, *, for_ever: bool = False
+) -> Iterator[PostgresDatabase]:
+    relay = Relay(url, last_words, lost, for_ever=for_ever)
+    database = PostgresDatabase(relay.url, pool_size=1, settle_seconds=0.2 if for_ever else 15.0)
     yield database
     database.close()
     relay.close()
@@ -127,24 +147,24 @@ def lines(url: str) -> list[str]:
         return [row[0] for row in connection.execute("SELECT text FROM line ORDER BY text")]
 
 
-def test_a_commit_whose_answer_was_lost_is_reported_and_not_repeated(
-    table: str, last_words: bytes
+@pytest.mark.parametrize("lost", Lost)
+def test_a_unit_takes_effect_once_whatever_was_lost(
+    table: str, last_words: bytes, lost: Lost
 ) -> None:
-    with behind_relay(table, last_words, answered=False) as database:
-        with pytest.raises(CommonplaceError) as lost:
-            add(database, "once")
-        assert lost.value.code.name == "STORAGE_UNAVAILABLE"
+    with behind_relay(table, last_words, lost) as database:
+        add(database, "once")
         add(database, "then")
     assert lines(table) == ["once", "then"]
 
 
-def test_a_commit_that_was_answered_is_not_repeated_when_the_connection_ends(
+def test_a_change_that_nobody_can_ask_about_is_reported_as_unknown(
     table: str, last_words: bytes
 ) -> None:
-    with behind_relay(table, last_words, answered=True) as database:
-        with suppress(
-            CommonplaceError
-        ):  # the end may come before the answer was read: then it is in doubt
-            add(database, "once")
-        add(database, "then")
-    assert lines(table) == ["once", "then"]
+    with (
+        behind_relay(table, last_words, Lost.ANSWER, for_ever=True) as database,
+        pytest.raises(CommonplaceError) as unknown,
+    ):
+        add(database, "once")
+    assert unknown.value.code.name == "STORAGE_UNAVAILABLE"
+    assert unknown.value.details == {"outcome": "unknown"}
+    assert lines(table) == ["once"]

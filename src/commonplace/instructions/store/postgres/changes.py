@@ -21,7 +21,7 @@ from commonplace.kernel.json_types import Json
 from commonplace.storage.errors import STORAGE_BUSY, STORAGE_DAMAGED, STORAGE_UNAVAILABLE
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
-from commonplace.storage.postgres.errors import unavailable
+from commonplace.storage.postgres.errors import commit_unknown
 
 DOUBT_SECONDS = 5.0  # how long a commit without an answer is tried again
 PAUSE_SECONDS = 0.1
@@ -173,9 +173,7 @@ class ChangeTable:
                 if failed.code not in (STORAGE_UNAVAILABLE, STORAGE_BUSY):
                     raise
                 if time.monotonic() > give_up_at:
-                    raise unavailable(
-                        "The database did not confirm the change; it may have been made."
-                    ) from failed
+                    raise commit_unknown() from failed
             time.sleep(PAUSE_SECONDS)
 
     def _token_of(self, sequence: int) -> str | None:
