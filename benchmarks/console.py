@@ -102,6 +102,11 @@ class Session:
 
 def seed(data: Path, sizes: Sizes) -> None:
     """Fill a data folder before the server starts; a folder that is filled stays as it is."""
+    data.mkdir(parents=True, exist_ok=True)
+    limits = {"max_file_bytes": 20_000_000, "max_project_bytes": 200_000_000}
+    (data / "commonplace.yaml").write_bytes(
+        orjson.dumps({"settings": {"mcp": {"files": limits}}})  # JSON is YAML
+    )
     if not (data / "commonplace.db").exists():
         fill(data, sizes)
 
@@ -113,7 +118,10 @@ def prepare(address: str, is_small: bool) -> None:
     step = 1_500_000
     for start in range(0, len(text), step):
         part = {"project": PROJECT, "path": DOCUMENT, "content": text[start : start + step]}
-        session.call("file_write", {**part, "mode": "APPEND" if start else "TRUNCATE"})
+        written = session.call("file_write", {**part, "mode": "APPEND" if start else "TRUNCATE"})
+        assert b'"isError":false' in written, written[:300]
+    parsed = session.call("oas_parse", {"spec": {"ref": f"file:{PROJECT}{DOCUMENT}"}})
+    assert b'"isError":false' in parsed, parsed[:300]
     while b'"up_to_date":true' not in session.call("file_index_status", {}):
         time.sleep(1)
     session.close()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.kernel.auth import AuthContext, local_user
-from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.auth import local_user
 from commonplace.kernel.paths import expand_home
 
 if TYPE_CHECKING:
@@ -128,20 +127,8 @@ def open_openapi(services: Services, local: bool) -> OpenApiService:
 
     `local` callers may reach this machine's files and loopback.
     """
-    from commonplace.kernel.ref import Ref, RefKind
+    from commonplace.bootstrap.referenced_files import ReferencedFiles
     from commonplace.openapi.toolset import build_openapi
-
-    async def read_stored(caller: AuthContext, reference: str) -> bytes:
-        ref = Ref.parse(reference)
-        if ref.kind is not RefKind.FILE or ref.project is None:
-            raise CommonplaceError(
-                INVALID_ARGUMENT,
-                f"{reference[:80]!r} is not a file.",
-                hint="Use file:PROJECT/PATH.",
-            )
-        span = (ref.start, (ref.end or 0) - ref.start) if ref.start is not None else (0, -1)
-        found = await services.files.read(caller, ref.project, ref.key, *span)
-        return found.content.encode()
 
     settings = services.settings.mcp.openapi
     service = build_openapi(
@@ -149,7 +136,7 @@ def open_openapi(services: Services, local: bool) -> OpenApiService:
         roots=[expand_home(root) for root in settings.roots],
         allow_hosts=settings.url_allow,
         settings=settings,
-        read_stored_file=read_stored,
+        stored_files=ReferencedFiles(services),
     )
     services.gauges.setdefault("OpenAPI documents", service.cache_usage)
     return service

@@ -62,7 +62,7 @@ from commonplace.openapi.results import (
     ValidateResult,
 )
 from commonplace.openapi.store.documents import DocumentStore
-from commonplace.openapi.store.loader import DocumentLoader, ReadStoredFile
+from commonplace.openapi.store.loader import DocumentLoader, StoredFiles
 from commonplace.openapi.store.output import check_answer_size, write_document, write_package
 from commonplace.openapi.store.workers import Workers
 
@@ -87,12 +87,12 @@ class OpenApiService:
         self,
         documents: DocumentStore | None = None,
         *,
-        read_stored_file: ReadStoredFile | None = None,
+        stored_files: StoredFiles | None = None,
         answer_bytes: int = 1_000_000,
         workers: Workers | None = None,
     ) -> None:
         self._documents = documents or DocumentStore()
-        self._loader = DocumentLoader(self._documents, workers or Workers(), read_stored_file)
+        self._loader = DocumentLoader(self._documents, workers or Workers(), stored_files)
         self._answer_bytes = answer_bytes
 
     def cache_usage(self) -> dict[str, int]:

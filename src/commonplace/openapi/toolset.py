@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.dispatch.tool import Tool
     from commonplace.kernel.settings import OpenApiSettings
     from commonplace.openapi.service import OpenApiService
-    from commonplace.openapi.store.loader import ReadStoredFile
+    from commonplace.openapi.store.loader import StoredFiles
 
 READ = (
     "validate",
@@ -97,11 +97,11 @@ def build_openapi(
     roots: Sequence[Path] = (),
     allow_hosts: Sequence[str] = (),
     settings: OpenApiSettings | None = None,
-    read_stored_file: ReadStoredFile | None = None,
+    stored_files: StoredFiles | None = None,
 ) -> OpenApiService:
     """Build the service for bootstrap and the command line.
 
-    `read_stored_file` reads a file of this server by its reference.
+    `stored_files` are the files of this server, which a spec may name by reference.
     """
     from commonplace.openapi.model import DocumentLimits
     from commonplace.openapi.service import OpenApiService
@@ -110,7 +110,7 @@ def build_openapi(
 
     if settings is None:
         access = Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts))
-        return OpenApiService(DocumentStore(access), read_stored_file=read_stored_file)
+        return OpenApiService(DocumentStore(access), stored_files=stored_files)
     access = Access(
         local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds
     )
@@ -122,6 +122,6 @@ def build_openapi(
     )
     return OpenApiService(
         DocumentStore(access, limits=limits, cache_entries=settings.cache_entries),
-        read_stored_file=read_stored_file,
+        stored_files=stored_files,
         answer_bytes=settings.max_answer_bytes,
     )

@@ -78,6 +78,11 @@ class DocumentStore:
             return self._load_file(spec.file)
         raise _missing_spec()
 
+    def find_content(self, digest: str) -> ApiDocument | None:
+        """Return the cached document of a content by its SHA-256 as hex."""
+        entry = self.cache.get(_content_key(digest))
+        return None if entry is None else entry.document
+
     def load_tree(self, spec: Spec) -> SourceTree:
         """Parse text that need not be an API description, such as an overlay. Not cached."""
         if spec.content is not None:
@@ -140,7 +145,7 @@ class DocumentStore:
 
     def _load_content(self, content: bytes | str, name: str) -> ApiDocument:
         raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        key = "content:" + hashlib.sha256(raw).hexdigest()
+        key = _content_key(hashlib.sha256(raw).hexdigest())
         with self._lock_for(key):
             entry = self.cache.get(key)
             if entry is None:
@@ -262,6 +267,10 @@ class DocumentStore:
                     name: lock for name, lock in self._loading.items() if lock.locked()
                 }
             return self._loading.setdefault(key, threading.Lock())
+
+
+def _content_key(digest: str) -> str:
+    return f"content:{digest}"
 
 
 def _stat_file(real: Path, shown: str) -> tuple[int, ...]:

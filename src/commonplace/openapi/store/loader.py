@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
@@ -16,22 +16,35 @@ from commonplace.openapi.store.documents import DocumentStore
 from commonplace.openapi.store.workers import Workers
 
 T = TypeVar("T")
-ReadStoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
-"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller may."""
+
+
+class StoredFiles(Protocol):
+    """Files of this server, by their reference `file:PROJECT/PATH`, as the caller may read them."""
+
+    async def digest(self, caller: AuthContext, reference: str) -> str | None:
+        """Return the SHA-256 of a whole file as hex; None for a part of a file."""
+
+    async def read(self, caller: AuthContext, reference: str) -> bytes:
+        """Return the content."""
 
 
 class DocumentLoader:
     """Runs the work of callers in threads, and loads the documents it needs."""
 
     def __init__(
-        self, documents: DocumentStore, workers: Workers, read_stored_file: ReadStoredFile | None
+        self, documents: DocumentStore, workers: Workers, stored_files: StoredFiles | None
     ) -> None:
         self._documents = documents
         self._workers = workers
-        self._read_stored_file = read_stored_file
+        self._stored_files = stored_files
 
     async def load(self, caller: AuthContext, spec: Spec) -> ApiDocument:
         """Return the document of a spec, from the cache if it has not changed."""
+        if spec.ref is not None:
+            digest = await self._files().digest(caller, spec.ref)
+            cached = self._documents.find_content(digest) if digest is not None else None
+            if cached is not None:  # without reading the file
+                return cached
         spec = await self._with_content(caller, spec)
         fetches = spec.url is not None
         return await self.run(caller, lambda: self._documents.load(spec), fetches=fetches)
@@ -77,10 +90,13 @@ class DocumentLoader:
         """Return the spec with the content of the stored file that it names, if any."""
         if spec.ref is None:
             return spec
-        if self._read_stored_file is None:
+        return replace(spec, content=await self._files().read(caller, spec.ref))
+
+    def _files(self) -> StoredFiles:
+        if self._stored_files is None:
             raise CommonplaceError(
                 NOT_AVAILABLE,
                 "This server does not store files.",
                 hint="Pass the document as file, url or content.",
             )
-        return replace(spec, content=await self._read_stored_file(caller, spec.ref))
+        return self._stored_files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 import ipaddress
 import os
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from commonplace.kernel.auth import local_user
+from commonplace.kernel.auth import AuthContext, local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.model import ApiDocument, DocumentLimits, Spec
@@ -204,15 +205,37 @@ def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path
     assert inliner.unresolved == {"../secret.yaml#/password"}
 
 
-def test_a_stored_file_is_read_as_the_caller() -> None:
-    async def stored(auth: object, ref: str) -> bytes:
-        assert auth == local_user()
-        assert ref == "file:api/spec.yaml"
-        return TEXT.encode()
+class OneStoredFile:
+    """A stored file that counts how often it is read."""
 
-    tools = Tools(OpenApiService(read_stored_file=stored))
+    def __init__(self, content: str) -> None:
+        self.content = content.encode()
+        self.reads = 0
+
+    async def digest(self, caller: AuthContext, reference: str) -> str | None:
+        assert (caller, reference) == (local_user(), "file:api/spec.yaml")
+        return hashlib.sha256(self.content).hexdigest()
+
+    async def read(self, caller: AuthContext, reference: str) -> bytes:
+        assert (caller, reference) == (local_user(), "file:api/spec.yaml")
+        self.reads += 1
+        return self.content
+
+
+def test_a_stored_file_is_read_as_the_caller() -> None:
+    tools = Tools(OpenApiService(stored_files=OneStoredFile(TEXT)))
     assert tools.call("parse", spec={"ref": "file:api/spec.yaml"})["title"] == "one"
     assert Tools().error("parse", spec={"ref": "file:api/spec.yaml"}).code.name == "NOT_AVAILABLE"
+
+
+def test_a_stored_file_is_read_again_only_after_it_changed() -> None:
+    file = OneStoredFile(TEXT)
+    tools = Tools(OpenApiService(stored_files=file))
+    for _ in range(3):
+        assert tools.call("parse", spec={"ref": "file:api/spec.yaml"})["title"] == "one"
+    assert file.reads == 1
+    file.content = file.content.replace(b"one", b"two")
+    assert tools.call("parse", spec={"ref": "file:api/spec.yaml"})["title"] == "two"
 
 
 # the network

@@ -20,7 +20,7 @@ from commonplace.console.pages.openapi.work import FILL
 
 DRAFT = "openapi"
 MAX_RAW_CHARS = 20_000
-PATIENCE_SECONDS = 0.08  # then the page is sent, and its script asks for the result
+PATIENCE_SECONDS = 0.05  # then the page is sent, and its script asks for the result
 
 
 async def show(page: Page) -> Response:
