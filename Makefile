@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ADDRESS ?= 127.0.0.1:8787
 SUITE ?= core
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup serve test check format bench soak docs site screenshots release lock clean
@@ -43,7 +44,7 @@ test: $(VENV)/.dev check ## set up and run all tests
 	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/setup_proxies.py
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 check: $(VENV)/.dev ## format, lint, types, imports, docs drift, links of the site
 	$(BIN)/ruff format --check --quiet .
