@@ -28,6 +28,7 @@ def open_instructions(services: Services) -> InstructionsService:
         settings.instructions_directory,
         settings.data,
         settings.mcp.instructions,
+        governance=settings.governance,
         mutation_enabled=services.mutation,
         trace=tracer.emit,
         trace_files=tracer.wants("catalog:file"),

@@ -73,6 +73,7 @@ def open_team_instructions(services: Services) -> InstructionsService:
     return build_shared_service(
         services.postgres,
         services.settings.mcp.instructions,
+        governance=services.settings.governance,
         mutation_enabled=services.mutation,
         trace=services.tracer.emit,
         request_stats=lambda: request_stats(services),

@@ -10,13 +10,14 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import utc_now
-from commonplace.kernel.json_types import JsonObject
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.credentials.key_records import KeyRecord, KeyRegistry, parse_expiry
 
 app = typer.Typer(help="Keys of callers: stored as hashes, shown once.", no_args_is_help=True)
 
 COLUMNS = ("id", "tenant", "label", "scope", "created_at", "state")
-OPTIONAL_COLUMNS = ("expires_at", "last_used_at", "description")  # shown where a key has one
+# Shown where a key has one.
+OPTIONAL_COLUMNS = ("expires_at", "last_used_at", "may_read", "description")
 KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")]
 
 
@@ -34,6 +35,13 @@ def add(
         typer.Option(help="Expiry: 90d, 12h, 4w or a date; default: never."),
     ] = None,
     description: Annotated[str, typer.Option(help="What the key is for, for `keys list`.")] = "",
+    may_read: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Classification that the key may read although governance.restrict_reads is on: "
+            "restricted."
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Create a key and print it once.
@@ -41,15 +49,23 @@ def add(
     Examples:
       commonplace keys add --tenant team-a --label alice --scope write
       commonplace keys add --tenant team-a --label nightly --scope read --expires 90d
+      commonplace keys add --tenant team-a --label auditor --scope read --may-read restricted
     """
     given: JsonObject = {"tenant": tenant, "label": label, "scope": scope.value}
     until = parse_expiry(expires, utc_now()) if expires is not None else None
     if until is not None:
         given["expires_at"] = until
+    if may_read:
+        given["may_read"] = may_read
 
     def make() -> tuple[KeyRecord, str]:
         record, token = _registry().add(
-            tenant, label, scope, description=description, expires_at=until
+            tenant,
+            label,
+            scope,
+            description=description,
+            expires_at=until,
+            may_read=may_read or (),
         )
         given["id"] = record.id
         return record, token
@@ -76,7 +92,7 @@ def list_keys(
     elif rows:
         shown = (name for name in OPTIONAL_COLUMNS if any(row[name] for row in rows))
         columns = (*COLUMNS, *shown)
-        out.print(table(columns, [[row[column] or "" for column in columns] for row in rows]))
+        out.print(table(columns, [[_cell(row[column]) for column in columns] for row in rows]))
     else:
         say("There are no keys. Create one: commonplace keys add --tenant NAME --label WHO")
 
@@ -128,6 +144,10 @@ def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
         say("Keys are checked once the server runs with --auth keys (settings.auth.mode: keys).")
 
 
+def _cell(value: Json) -> Json:
+    return ", ".join(value) if isinstance(value, list) else value or ""
+
+
 def _public(record: KeyRecord) -> JsonObject:
     return {
         "id": record.id,
@@ -139,6 +159,7 @@ def _public(record: KeyRecord) -> JsonObject:
         "revoked_at": record.revoked_at,
         "expires_at": record.expires_at,
         "last_used_at": record.last_used_at,
+        "may_read": list(record.may_read),
         "description": record.description,
         "state": record.state(utc_now()),
     }

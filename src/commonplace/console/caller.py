@@ -17,7 +17,7 @@ from commonplace.dispatch.describe import describe
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry, Selection
 from commonplace.dispatch.tool import Tool
-from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.auth import CONSOLE_HEADER, AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
 
 STATELESS = "2026-07-28"
@@ -128,6 +128,7 @@ class Remote:
         headers = {
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": STATELESS,
+            CONSOLE_HEADER: "1",
         }
         if key:
             headers["Authorization"] = f"Bearer {key}"

@@ -48,6 +48,8 @@ class StoredKey(Protocol):
     def label(self) -> str: ...
     @property
     def scope(self) -> Scope: ...
+    @property
+    def may_read(self) -> tuple[str, ...]: ...
 
 
 class KeyDirectory(Protocol):
@@ -86,9 +88,7 @@ class Authenticator:
             user = local_user()
             if not model_key and not address:
                 return user
-            return AuthContext(
-                user.tenant, user.scopes, user.label, model_key=model_key, address=address
-            )
+            return replace(user, model_key=model_key, address=address)
         token = bearer(headers)
         key = self._keys.find(token) if token else None
         if key is not None:
@@ -135,7 +135,9 @@ class Authenticator:
                 "This dashboard serves the tenant of its own process only.",
                 hint=f"Use a key of the tenant whose key is in {KEY_VARIABLE}.",
             )
-        return replace(caller, scopes=caller.scopes & own.scopes)
+        return replace(
+            caller, scopes=caller.scopes & own.scopes, may_read=caller.may_read & own.may_read
+        )
 
     def _reserved(self) -> frozenset[str]:
         """Return the tokens that are refused as bearers: names of tenants that have a key.
@@ -283,6 +285,7 @@ def _context_of(key: StoredKey, model_key: str | None, address: str | None = Non
         key.label,
         key_id=key.id,
         model_key=model_key,
+        may_read=frozenset(key.may_read),
         address=address,
     )
 

@@ -19,7 +19,7 @@ from commonplace.instructions.store.usage_file import UsageFile
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.json_types import Json
-from commonplace.kernel.settings import InstructionsSettings
+from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
 
 if TYPE_CHECKING:
     from commonplace.instructions.store.feedback import FeedbackStore
@@ -37,6 +37,7 @@ def build_service(
     data: Path,
     settings: InstructionsSettings | None = None,
     *,
+    governance: GovernanceSettings | None = None,
     mutation_enabled: Callable[[], bool] | None = None,
     clock: Clock = utc_now,
     trace: Trace = _no_trace,
@@ -65,7 +66,17 @@ def build_service(
         options=options or FolderOptions(agent=chosen.agent_id, watch=chosen.watch),
     )
     usage = _usage(UsageFile(data / "usage-snapshot.json"), chosen, now)
-    parts = CatalogueParts(store, configuration, rules, usage, chosen, now, trace, request_stats)
+    parts = CatalogueParts(
+        store,
+        configuration,
+        rules,
+        usage,
+        chosen,
+        now,
+        trace,
+        request_stats,
+        governance or GovernanceSettings(),
+    )
 
     def open_feedback() -> FeedbackStore:
         from commonplace.instructions.store.feedback import FeedbackStore
@@ -111,6 +122,7 @@ def build_shared_service(
     database: PostgresDatabase,
     settings: InstructionsSettings | None = None,
     *,
+    governance: GovernanceSettings | None = None,
     mutation_enabled: Callable[[], bool] | None = None,
     clock: Clock = utc_now,
     trace: Trace = _no_trace,
@@ -138,6 +150,7 @@ def build_shared_service(
         now,
         trace,
         request_stats,
+        governance or GovernanceSettings(),
     )
 
     def open_feedback() -> FeedbackStore:

@@ -38,6 +38,9 @@ HASH_MISMATCH = Code(
     Kind.INTEGRITY,
     "`expectedHash` is not the current hash: the entry or the catalogue changed.",
 )
+ID_NOT_AVAILABLE = Code(
+    "ID_NOT_AVAILABLE", Kind.CONFLICT, "The id belongs to something that this caller cannot use."
+)
 CATALOGUE_BUSY = Code(
     "CATALOGUE_BUSY",
     Kind.UNAVAILABLE,
@@ -73,6 +76,7 @@ CODES: tuple[Code, ...] = (
     REMOVE_MISSING,
     CATALOGUE_LIMIT,
     HASH_MISMATCH,
+    ID_NOT_AVAILABLE,
     CATALOGUE_BUSY,
     CATALOGUE_UNWRITABLE,
     INVALID_GATES,

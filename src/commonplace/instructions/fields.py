@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
+from commonplace.kernel.auth import RESTRICTED
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import Json, JsonObject
 
@@ -148,6 +149,17 @@ def _matches_id(candidate: str) -> bool:
 def is_reserved_id(candidate: str) -> bool:
     """Tell whether a valid id is the name of a configuration file."""
     return candidate in CONFIGURATION_STEMS or candidate.endswith((".schema", ".template"))
+
+
+def is_restricted(document: Mapping[str, Json]) -> bool:
+    """Tell whether a document is classified so that only some callers may read it."""
+    classification = document.get("classification")
+    return isinstance(classification, str) and classification.strip().lower() == RESTRICTED
+
+
+def is_archived(document: Mapping[str, Json]) -> bool:
+    """Tell whether a document is archived: `archivedAt` has a value."""
+    return bool(document.get("archivedAt"))
 
 
 def stored_form(document: Mapping[str, Json]) -> JsonObject:

@@ -91,11 +91,20 @@ class Instruction(_LazyFields):
     salvaged: tuple[str, ...] = ()  # fields that the loader had to repair
     fingerprint: str = ""  # changes with every field that callers see, except usage
     drifted: bool = False  # the claimed hash does not fit the body
+    restricted: bool = False  # by its classification
+    archived: bool = False  # kept, but out of lists, search and hashes
     summary: Document | None = field(default=None, init=False, compare=False, repr=False)
 
     @classmethod
     def unparsed(
-        cls, id_: str, body: InstructionBody, fingerprint: str, unparsed: UnparsedInstruction
+        cls,
+        id_: str,
+        body: InstructionBody,
+        fingerprint: str,
+        unparsed: UnparsedInstruction,
+        *,
+        restricted: bool = False,
+        archived: bool = False,
     ) -> Instruction:
         """Create an instruction whose document is parsed on first use."""
         instruction = object.__new__(cls)
@@ -105,6 +114,8 @@ class Instruction(_LazyFields):
             ("stored_hash", body.claimed),
             ("drifted", body.drifted),
             ("fingerprint", fingerprint),
+            ("restricted", restricted),
+            ("archived", archived),
             ("summary", None),
             ("_unparsed", unparsed),
         ):

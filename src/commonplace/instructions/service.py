@@ -17,9 +17,8 @@ from commonplace.instructions.model import Author, ClientCopy, Instruction
 from commonplace.instructions.results.reading import FoundInstruction
 from commonplace.instructions.use_cases.confirming import CatalogueConfirmation
 from commonplace.instructions.use_cases.parts import CatalogueParts
-from commonplace.instructions.use_cases.reading import CatalogueReader
-from commonplace.instructions.use_cases.searching import CatalogueSearch
-from commonplace.kernel.auth import AuthContext
+from commonplace.instructions.use_cases.visibility.view import CatalogueView, hide_restricted
+from commonplace.kernel.auth import RESTRICTED, AuthContext
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.kernel.lazy import lazy
 
@@ -66,11 +65,8 @@ if TYPE_CHECKING:
         FeedbackStorage,
         FeedbackStore,
     )
-    from commonplace.instructions.use_cases.adding import PendingAdd
-    from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
     from commonplace.instructions.use_cases.importing import EntryImportOptions
     from commonplace.instructions.use_cases.removing import RemovalOptions
-    from commonplace.storage.group_commit import GroupCommitter
 
 THREADS = 24
 InspectionScope = Literal["catalog", "instruction", "governance", "usage"]
@@ -94,10 +90,19 @@ class InstructionsService:
         self._parts = parts
         self._store = parts.store
         self.confirmation = CatalogueConfirmation(parts.store)
-        self._search = CatalogueSearch(parts.store)
-        self._reader = CatalogueReader(parts, self._search)
+        self._whole = CatalogueView(parts)
+        self._unrestricted = hide_restricted(parts) if parts.governance.restrict_reads else None
         self._started = time.monotonic()
         self._executor: ThreadPoolExecutor | None = None
+
+    def _view(self, caller: AuthContext) -> CatalogueView:
+        """Return what a caller sees of the catalogue."""
+        if self._unrestricted is None or RESTRICTED in caller.may_read:
+            return self._whole
+        return self._unrestricted
+
+    def _views(self) -> tuple[CatalogueView, ...]:
+        return (self._whole, self._unrestricted) if self._unrestricted else (self._whole,)
 
     # Life cycle
 
@@ -108,8 +113,8 @@ class InstructionsService:
 
     @property
     def searchable(self) -> bool:
-        """Tell whether the search index is built."""
-        return self._search.ready
+        """Tell whether the search index of every view is built."""
+        return all(view.search.ready for view in self._views())
 
     @property
     def executor(self) -> ThreadPoolExecutor:
@@ -120,18 +125,19 @@ class InstructionsService:
 
     def load(self) -> None:
         """Load the catalogue, once."""
-        self._store.open()
+        for view in self._views():
+            view.parts.store.open()
 
     def prepare_search(self) -> None:
         """Load the catalogue and build the search index, once."""
-        self._search.prepare()
+        for view in self._views():
+            view.search.prepare()
 
     def close(self) -> None:
         """Finish queued writes, then stop threads and close files."""
         self._parts.usage.close()
-        if "_adds" in vars(self):
-            self._adds.close()
-        self._search.close()
+        for view in self._views():
+            view.close()
         if self._executor is not None:
             self._executor.shutdown(wait=True)
             self._executor = None
@@ -141,16 +147,17 @@ class InstructionsService:
 
     def get(self, caller: AuthContext, id_: str) -> FoundInstruction | None:
         """Return an instruction by id."""
+        view = self._view(caller)
         with self._store.lock:
-            catalogue = self._store.current()
+            catalogue = view.parts.store.current()
             entry = catalogue.entries.get(id_)
             if entry is None:
                 return None
-            return FoundInstruction(catalogue.hash, self._reader.show(entry))
+            return FoundInstruction(catalogue.hash, view.reader.show(entry))
 
     def get_repairing(self, caller: AuthContext, id_: str) -> RepairedLookup:
         """Return an instruction; if it is missing, look for its file again."""
-        return self._reader.get_repairing(id_)
+        return self._view(caller).reader.get_repairing(id_)
 
     def list_entries(
         self,
@@ -163,7 +170,7 @@ class InstructionsService:
         compact: bool = False,
     ) -> CatalogueListing:
         """List instructions by id; an expected id comes first, and is repaired if hidden."""
-        return self._reader.list_entries(
+        return self._view(caller).reader.list_entries(
             category=category, limit=limit, offset=offset, expect_id=expect_id, compact=compact
         )
 
@@ -179,7 +186,7 @@ class InstructionsService:
         compact: bool = False,
     ) -> CatalogueListing:
         """List the narrowest scope that has instructions: user, workspace, team, else all."""
-        return self._reader.list_scoped(
+        return self._view(caller).reader.list_scoped(
             user=user, workspace=workspace, teams=teams, limit=limit, offset=offset, compact=compact
         )
 
@@ -193,7 +200,9 @@ class InstructionsService:
         compact: bool = False,
     ) -> CatalogueMatches:
         """Find instructions by words or part of the text. Needs `prepare_search` first."""
-        return self._reader.search(query, limit=limit, highlight=highlight, compact=compact)
+        return self._view(caller).reader.search(
+            query, limit=limit, highlight=highlight, compact=compact
+        )
 
     def query(
         self,
@@ -207,17 +216,17 @@ class InstructionsService:
         compact: bool = False,
     ) -> QueryResult:
         """Filter, sort and page. Needs `prepare_search` first if `filters.text` is given."""
-        return self._reader.query(
+        return self._view(caller).reader.query(
             filters, order=order, limit=limit, cursor=cursor, offset=offset, compact=compact
         )
 
     def categories(self, caller: AuthContext) -> Categories:
         """Count the instructions of each category."""
-        return self._reader.categories()
+        return self._view(caller).reader.categories()
 
     def export(self, caller: AuthContext, ids: Sequence[str] | None = None) -> CatalogueListing:
         """Return all instructions, or some by id."""
-        return self._reader.export(ids)
+        return self._view(caller).reader.export(ids)
 
     def diff(
         self,
@@ -228,30 +237,25 @@ class InstructionsService:
         """Compare the catalogue with a client's copy."""
         from commonplace.instructions.use_cases.comparison import compare_with_client
 
-        return compare_with_client(self._store, self._reader.show, client_hash, copies)
+        view = self._view(caller)
+        return compare_with_client(view.parts.store, view.reader.show, client_hash, copies)
 
     def instructions(self, caller: AuthContext) -> Iterator[Instruction]:
         """Yield every instruction in order of id."""
         self.confirmation.load()
-        yield from self._store.snapshot()[0]
+        yield from self._view(caller).parts.store.snapshot()[0]
 
     # Analysis
-
-    @lazy
-    def _analysis(self) -> CatalogueAnalysis:
-        from commonplace.instructions.use_cases.analysis import CatalogueAnalysis
-
-        return CatalogueAnalysis(self._parts)
 
     def governance_hash(
         self, caller: AuthContext, *, include_entries: bool = False
     ) -> GovernanceDigest:
         """Return one hash over the governance fields of all instructions."""
-        return self._analysis.governance_hash(include_entries=include_entries)
+        return self._view(caller).analysis.governance_hash(include_entries=include_entries)
 
     def verify(self, caller: AuthContext) -> IntegrityReport:
         """Hash every body again, and compare with the hash that its file claims."""
-        return self._analysis.verify()
+        return self._view(caller).analysis.verify()
 
     def graph(
         self,
@@ -263,14 +267,17 @@ class InstructionsService:
         budget: int | None = None,
     ) -> Graph:
         """Return the graph of instructions, cut to about `budget` bytes if one is given."""
-        return self._analysis.graph(options, format_, with_usage=with_usage, budget=budget)
+        return self._view(caller).analysis.graph(
+            options, format_, with_usage=with_usage, budget=budget
+        )
 
     def evaluate_gates(self, caller: AuthContext) -> GateReport | None:
         """Check the policy gates; None if there are none. Raises INVALID_GATES."""
         from commonplace.instructions.engine.policy.gates import evaluate
 
-        gates = self._parts.configuration.gates()
-        return None if gates is None else evaluate(gates, self._store.snapshot()[0])
+        parts = self._view(caller).parts
+        gates = parts.configuration.gates()
+        return None if gates is None else evaluate(gates, parts.store.snapshot()[0])
 
     def review_prompt(self, caller: AuthContext, prompt: str) -> PromptReview:
         """Check a prompt against the criteria. Raises INVALID_CRITERIA."""
@@ -284,27 +291,29 @@ class InstructionsService:
         """Return what is due for review, longest overdue first."""
         from commonplace.instructions.use_cases.governance import find_reviews_due
 
-        return find_reviews_due(self._parts, before, limit, offset)
+        return find_reviews_due(self._view(caller).parts, before, limit, offset)
 
     def health(self, caller: AuthContext) -> CatalogueHealth:
         """Examine the catalogue and its storage."""
         from commonplace.instructions.use_cases.inspection import check_health
 
-        return check_health(self._parts, self._started)
+        return check_health(self._view(caller).parts, self._started)
 
     def inspect(self, caller: AuthContext, scope: InspectionScope, id_: str | None) -> Inspection:
         """Return details of the catalogue; with an id, of that instruction."""
         from commonplace.instructions.use_cases import inspection
 
+        view = self._view(caller)
         if scope == "governance":
             digest = self.governance_hash(caller).digest
-            return inspection.inspect_governance(self._parts, id_, digest)
+            return inspection.inspect_governance(view.parts, id_, digest)
         if scope == "usage":
-            return inspection.inspect_usage(self._parts, id_)
+            return inspection.inspect_usage(view.parts, id_)
         if scope == "catalog" and id_ is None:
-            return inspection.inspect_catalogue(self._parts, self.searchable, self._reader.counters)
+            counters = view.reader.counters
+            return inspection.inspect_catalogue(view.parts, self.searchable, counters)
         found = self.get(caller, id_) if id_ is not None else None
-        return inspection.inspect_instruction(self._parts, id_, found.item if found else None)
+        return inspection.inspect_instruction(view.parts, id_, found.item if found else None)
 
     def doctor(self) -> list[dict[str, str]]:
         """Return the findings that `commonplace doctor` prints."""
@@ -313,12 +322,6 @@ class InstructionsService:
         return diagnose(check_health(self._parts, self._started))
 
     # Writing
-
-    @lazy
-    def _adds(self) -> GroupCommitter[PendingAdd]:
-        from commonplace.instructions.use_cases.adding import open_add_queue
-
-        return open_add_queue(self._parts)
 
     async def add(
         self,
@@ -339,17 +342,17 @@ class InstructionsService:
             request = make_request(
                 entry, overwrite=overwrite, lax=lax, expected_hash=expected_hash, author=author
             )
-            self._adds.submit(PendingAdd(future=written, request=request))
+            self._view(caller).adds.submit(PendingAdd(future=written, request=request))
             return await written
         except EntryRefused as refused:
             from commonplace.instructions.results.writing import EntryRefusal
 
-            return EntryRefusal(refused.problem, await self._catalogue_hash())
+            return EntryRefusal(refused.problem, await self._catalogue_hash(caller))
 
-    async def _catalogue_hash(self) -> str:
+    async def _catalogue_hash(self, caller: AuthContext) -> str:
         await asyncio.to_thread(self.load)
         with self._store.lock:
-            return self._store.current().hash
+            return self._view(caller).parts.store.current().hash
 
     def import_entries(
         self, caller: AuthContext, entries: Sequence[Json], options: EntryImportOptions
@@ -357,7 +360,7 @@ class InstructionsService:
         """Add or change many instructions; each one succeeds or fails on its own."""
         from commonplace.instructions.use_cases.importing import import_entries
 
-        return import_entries(self._parts, caller, entries, options)
+        return import_entries(self._view(caller).parts, caller, entries, options)
 
     def remove(
         self, caller: AuthContext, ids: Sequence[str], options: RemovalOptions
@@ -365,7 +368,7 @@ class InstructionsService:
         """Remove instructions by id."""
         from commonplace.instructions.use_cases.removing import remove
 
-        return remove(self._parts, caller, ids, options)
+        return remove(self._view(caller).parts, caller, ids, options)
 
     def update_governance(
         self,
@@ -379,13 +382,13 @@ class InstructionsService:
         """Patch governance fields; None if there is no such instruction."""
         from commonplace.instructions.use_cases.governance import update_governance
 
-        return update_governance(self._parts, caller, id_, patch, bump, expected_hash)
+        return update_governance(self._view(caller).parts, caller, id_, patch, bump, expected_hash)
 
     def history(self, caller: AuthContext, id_: str, limit: int = 20) -> InstructionHistory:
         """Return the changes of an instruction that the caller may see, newest first."""
         from commonplace.instructions.use_cases.history import read_history
 
-        return read_history(self._parts, caller, id_, limit)
+        return read_history(self._view(caller).parts, caller, id_, limit)
 
     def restore(
         self,
@@ -398,7 +401,7 @@ class InstructionsService:
         """Undo the latest change of an instruction, or the one with this number."""
         from commonplace.instructions.use_cases.history import restore
 
-        return restore(self._parts, caller, id_, change, expected_hash)
+        return restore(self._view(caller).parts, caller, id_, change, expected_hash)
 
     # Maintenance
 
@@ -407,11 +410,12 @@ class InstructionsService:
         from commonplace.instructions.results.writing import CatalogueState
         from commonplace.instructions.use_cases.committing import check_expected_hash
 
-        with self._store.lock:
-            check_expected_hash(expected_hash, None, self._store.current().hash)
-        self._store.reload()
-        with self._store.lock:
-            catalogue = self._store.current()
+        store = self._view(caller).parts.store
+        with store.lock:
+            check_expected_hash(expected_hash, None, store.current().hash)
+        store.reload()
+        with store.lock:
+            catalogue = store.current()
             return CatalogueState(catalogue.hash, len(catalogue))
 
     def groom(
@@ -420,19 +424,19 @@ class InstructionsService:
         """Correct hashes and categories, merge duplicates, remove deprecated entries."""
         from commonplace.instructions.use_cases.maintenance import groom
 
-        return groom(self._parts, caller, mode, expected_hash)
+        return groom(self._view(caller).parts, caller, mode, expected_hash)
 
     def repair(self, caller: AuthContext, expected_hash: str | None = None) -> RewriteResult:
         """Correct the hashes in files that do not match their bodies."""
         from commonplace.instructions.use_cases.maintenance import repair
 
-        return repair(self._parts, caller, expected_hash)
+        return repair(self._view(caller).parts, caller, expected_hash)
 
     def enrich(self, caller: AuthContext, expected_hash: str | None = None) -> RewriteResult:
         """Write missing governance fields into the files."""
         from commonplace.instructions.use_cases.maintenance import enrich
 
-        return enrich(self._parts, caller, expected_hash)
+        return enrich(self._view(caller).parts, caller, expected_hash)
 
     # Usage
 
@@ -442,13 +446,13 @@ class InstructionsService:
         """Count a use; None if there is no such instruction."""
         from commonplace.instructions.use_cases.usage import track_use
 
-        return track_use(self._parts, id_, use)
+        return track_use(self._view(caller).parts, id_, use)
 
     def hot_set(self, caller: AuthContext, limit: int) -> HotSet:
         """Return the most used instructions; of equals, the most recently used come first."""
         from commonplace.instructions.use_cases.usage import find_hot_set
 
-        return find_hot_set(self._parts, limit)
+        return find_hot_set(self._view(caller).parts, limit)
 
     # Feedback
 

@@ -10,6 +10,7 @@ from typing import NewType
 
 Tenant = NewType("Tenant", str)
 LOCAL_TENANT = Tenant("local")
+CONSOLE_HEADER = "x-commonplace-console"  # a person uses this server through a console elsewhere
 
 
 class Scope(StrEnum):
@@ -21,6 +22,8 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES = frozenset(Scope)
+RESTRICTED = "restricted"  # classification that only some keys may read
+READABLE = frozenset({RESTRICTED})
 
 
 def scopes_up_to(scope: Scope) -> frozenset[Scope]:
@@ -49,6 +52,10 @@ class AuthContext:
     token_hash: str | None = None
     # A key of this server or its local user: only these may write the shared catalogue.
     configured: bool = True
+    # Classifications that this caller may read although `governance.restrict_reads` is on.
+    may_read: frozenset[str] = frozenset()
+    # The call came through MCP: an agent made it, as far as the server can tell.
+    agent: bool = False
     # Where the request came from, as the server or a trusted proxy reports it; for the audit trail.
     address: str | None = field(default=None, compare=False)
 
@@ -70,4 +77,6 @@ class AuthContext:
 
 def local_user() -> AuthContext:
     """Return the user of this machine: stdio, command line, and HTTP in mode `none` on loopback."""
-    return AuthContext(tenant=LOCAL_TENANT, scopes=ALL_SCOPES, label="local")
+    return AuthContext(
+        tenant=LOCAL_TENANT, scopes=ALL_SCOPES, label=LOCAL_TENANT, may_read=READABLE
+    )

@@ -22,9 +22,11 @@ from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.toolset import toolset
 from commonplace.kernel.auth import AuthContext, local_user
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.settings import InstructionsSettings
+from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
 
-Build = Callable[[InstructionsSettings, Callable[[], bool]], InstructionsService]
+Build = Callable[
+    [InstructionsSettings, GovernanceSettings, Callable[[], bool]], InstructionsService
+]
 
 
 class StoredFiles(Protocol):
@@ -153,12 +155,23 @@ class DatabaseFiles:
 class Desk:
     """Calls as a client makes them: by bare method, dispatch action or tool name."""
 
-    def __init__(self, data: Path, files: StoredFiles, build: Build, **settings: Any) -> None:
+    def __init__(
+        self,
+        data: Path,
+        files: StoredFiles,
+        build: Build,
+        governance: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self.data = data
         self.folder = data / "instructions"
         self.files = files
         self.mutation = True
-        self.service = build(InstructionsSettings(watch=False, **settings), lambda: self.mutation)
+        self.service = build(
+            InstructionsSettings(watch=False, **settings),
+            GovernanceSettings(**(governance or {})),
+            lambda: self.mutation,
+        )
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry, mutation_enabled=lambda: self.mutation)
 
@@ -214,9 +227,17 @@ class Place:
 
 @pytest.fixture
 def folder_place(tmp_path: Path) -> Place:
-    def build(settings: InstructionsSettings, may_write: Callable[[], bool]) -> InstructionsService:
+    def build(
+        settings: InstructionsSettings,
+        governance: GovernanceSettings,
+        may_write: Callable[[], bool],
+    ) -> InstructionsService:
         return build_service(
-            tmp_path / "instructions", tmp_path, settings, mutation_enabled=may_write
+            tmp_path / "instructions",
+            tmp_path,
+            settings,
+            governance=governance,
+            mutation_enabled=may_write,
         )
 
     return Place(tmp_path, FolderFiles(tmp_path), build)
@@ -229,9 +250,13 @@ def database_place(tmp_path: Path, postgres_url: str) -> Iterator[Place]:
     with open_database(postgres_url, pool_size=4) as database:
 
         def build(
-            settings: InstructionsSettings, may_write: Callable[[], bool]
+            settings: InstructionsSettings,
+            governance: GovernanceSettings,
+            may_write: Callable[[], bool],
         ) -> InstructionsService:
-            return build_shared_service(database, settings, mutation_enabled=may_write)
+            return build_shared_service(
+                database, settings, governance=governance, mutation_enabled=may_write
+            )
 
         yield Place(tmp_path, DatabaseFiles(postgres_url), build)
 

@@ -233,3 +233,21 @@ def test_a_description_is_validated(description: str, registries: KeyRegistries)
     with pytest.raises(CommonplaceError) as caught:
         registries.command.add("a", "b", Scope.READ, description=description)
     assert caught.value.details["field"] == "description"
+
+
+def test_the_classifications_that_a_key_may_read_are_kept(registries: KeyRegistries) -> None:
+    record, token = registries.command.add(
+        "team-a", "auditor", Scope.READ, may_read=["restricted", "restricted"]
+    )
+    assert record.may_read == ("restricted",)
+    found = registries.command.find(token)
+    assert found is not None
+    assert found.may_read == ("restricted",)
+    rotated, _ = registries.command.rotate(record.id)
+    assert rotated.may_read == ("restricted",)
+
+
+def test_a_key_cannot_open_an_unknown_classification(registries: KeyRegistries) -> None:
+    with pytest.raises(CommonplaceError) as refused:
+        registries.command.add("team-a", "auditor", Scope.READ, may_read=["secret"])
+    assert refused.value.details == {"field": "may_read"}

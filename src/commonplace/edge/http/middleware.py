@@ -19,6 +19,7 @@ from commonplace.edge.http.responses import message_refused, unauthorized, unsup
 from commonplace.edge.intake import MessageRefused
 from commonplace.edge.product import Product
 from commonplace.edge.request import Request
+from commonplace.kernel.auth import CONSOLE_HEADER
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def authenticate(product: Product, endpoint: Endpoint) -> Handler:
         except CommonplaceError as error:
             return unauthorized(error)(head.scope, receive, send)
         selection, read_only = requested_selection(head.headers, product.selection)
+        if CONSOLE_HEADER not in head.headers:  # else a person, who signed in to a console
+            caller = replace(caller, agent=True)
         request = Request(caller, selection, read_only, head.headers, head.ambiguous)
         return endpoint(request, head.scope, receive, send)
 

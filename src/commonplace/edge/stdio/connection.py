@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.dispatch.call import Outcome
@@ -71,7 +72,7 @@ class Connection:
         self._on_exit = on_exit
         self._observer = product.observer
         self._frames_watched = WATCHED_FRAMES if self._observer.watches_frames else 0
-        self._request = Request(product.stdio_auth(), product.selection)
+        self._request = Request(replace(product.stdio_auth(), agent=True), product.selection)
         self._version: str | None = None
         self._stateless = False
         self._initialize: JsonObject | None = None

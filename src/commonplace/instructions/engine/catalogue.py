@@ -1,6 +1,7 @@
 """Catalogue in memory: instructions, facets, sort orders, and the hash of all of them.
 
-A change updates it in place. Facets and orders are built on first use.
+A change updates it in place. Facets and orders are built on first use. Archived instructions are
+kept apart: lists, search, graph and hashes do not see them.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self.entries: dict[str, Instruction] = {}
+        self.archived: dict[str, Instruction] = {}
         self._ids: list[str] = []  # in byte order
         self._new_ids: list[str] = []  # not inserted yet
         self.generation = 0  # increases with every change; caches compare it
@@ -54,6 +56,7 @@ class Catalogue:
         self._facets: dict[str, dict[str, set[str]]] = {}
         self._orders: dict[str, list[SortKey]] = {}
         self._listeners: list[Callable[[Instruction | None, Instruction | None], None]] = []
+        self._followers: list[Callable[[str, Instruction | None], None]] = []
         self._members: dict[str, tuple[int, list[str]]] = {}
         self._paths: tuple[int, PathIndex] | None = None
 
@@ -80,18 +83,35 @@ class Catalogue:
         return self._ids
 
     def get(self, id_: str) -> Instruction | None:
-        """Return the instruction with this id."""
+        """Return the instruction with this id, unless it is archived."""
         return self.entries.get(id_)
+
+    def stored(self, id_: str) -> Instruction | None:
+        """Return the instruction with this id, archived or not."""
+        return self.entries.get(id_) or self.archived.get(id_)
 
     def load(self, instructions: Iterable[Instruction]) -> None:
         """Fill an empty catalogue."""
-        self.entries = {instruction.id: instruction for instruction in instructions}
+        for instruction in instructions:
+            kept = self.archived if instruction.archived else self.entries
+            kept[instruction.id] = instruction
         self._tree.fill((id_, entry.fingerprint) for id_, entry in self.entries.items())
         self._ids = sorted(self.entries)
         self.generation += 1
 
     def put(self, instruction: Instruction) -> None:
         """Add or replace an instruction."""
+        if instruction.archived:
+            self._drop(instruction.id)
+            self.archived[instruction.id] = instruction
+            self.generation += 1
+        else:
+            self.archived.pop(instruction.id, None)
+            self._put(instruction)
+        for follower in self._followers:
+            follower(instruction.id, instruction)
+
+    def _put(self, instruction: Instruction) -> None:
         before = self.entries.get(instruction.id)
         if before is None:
             self._new_ids.append(instruction.id)
@@ -103,8 +123,17 @@ class Catalogue:
 
     def drop(self, id_: str) -> Instruction | None:
         """Remove an instruction and return it."""
+        before = self._drop(id_)
+        for follower in self._followers if before is not None else ():
+            follower(id_, None)
+        return before
+
+    def _drop(self, id_: str) -> Instruction | None:
         before = self.entries.pop(id_, None)
-        if before is not None:
+        if before is None:
+            before = self.archived.pop(id_, None)
+            self.generation += before is not None
+        else:
             ids = self.ids
             del ids[bisect_left(ids, id_)]
             self._tree.drop(id_, before.fingerprint)
@@ -112,8 +141,12 @@ class Catalogue:
         return before
 
     def subscribe(self, listener: Callable[[Instruction | None, Instruction | None], None]) -> None:
-        """Call a listener with (before, after) of every change."""
+        """Call a listener with (before, after) of every change, archived instructions left out."""
         self._listeners.append(listener)
+
+    def follow(self, follower: Callable[[str, Instruction | None], None]) -> None:
+        """Call a follower with every id that changes and its new state, archived ones included."""
+        self._followers.append(follower)
 
     def _update_facets(self, before: Instruction | None, after: Instruction | None) -> None:
         self.generation += 1

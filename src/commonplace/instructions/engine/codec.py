@@ -18,7 +18,13 @@ from commonplace.instructions.engine.normalise import (
     title_of,
 )
 from commonplace.instructions.errors import CATALOGUE_LIMIT
-from commonplace.instructions.fields import MAX_FILE_BYTES, MAX_LEVELS, stored_form
+from commonplace.instructions.fields import (
+    MAX_FILE_BYTES,
+    MAX_LEVELS,
+    is_archived,
+    is_restricted,
+    stored_form,
+)
 from commonplace.instructions.model import (
     Instruction,
     InstructionChange,
@@ -87,7 +93,14 @@ def parse(id_: str, content: bytes, modified_at: float, rules: ReadingRules) -> 
             raise NotAnInstruction("schema", f"nested deeper than {MAX_LEVELS} levels") from None
     body = identify(raw, id_)
     unparsed = _StoredBytes(content, id_, modified_at, rules)
-    return Instruction.unparsed(id_, body, fingerprint_of(raw, id_, rules), unparsed)
+    return Instruction.unparsed(
+        id_,
+        body,
+        fingerprint_of(raw, id_, rules),
+        unparsed,
+        restricted=is_restricted(raw),
+        archived=is_archived(raw),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +143,8 @@ def prepare_change(document: JsonObject, action: str, rules: ReadingRules) -> In
         governance_hash,
         source_hash,
         fingerprint=fingerprint(stored),
+        restricted=is_restricted(stored),
+        archived=is_archived(stored),
     )
     return InstructionChange(id_, instruction, content, action)
 

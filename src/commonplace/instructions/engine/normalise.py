@@ -34,9 +34,12 @@ from commonplace.instructions.fields import (
     TIERS,
     UNCATEGORIZED,
     UNOWNED,
+    is_archived,
+    is_restricted,
     is_valid_id,
 )
 from commonplace.instructions.model import Instruction, InstructionBody, document_of
+from commonplace.kernel.auth import RESTRICTED
 from commonplace.kernel.json_types import Json, JsonObject
 
 RISK = {"mandatory": 50, "critical": 60, "recommended": 20, "optional": 5, "deprecated": -30}
@@ -219,6 +222,8 @@ def normalise(
         repaired,
         known_fingerprint,
         drifted=body.drifted,
+        restricted=is_restricted(document),
+        archived=is_archived(document),
     )
 
 
@@ -318,7 +323,7 @@ def _repair_closed_sets(document: JsonObject, repaired: list[str]) -> None:
     if not _is_one_of(document.get("classification"), CLASSIFICATIONS):
         if document.get("classification") is not None:
             repaired.append("classification")
-        document["classification"] = "internal"
+        document["classification"] = RESTRICTED if is_restricted(document) else "internal"
 
 
 def _repair_categories(document: JsonObject, repaired: list[str]) -> None:

@@ -277,10 +277,10 @@ class FolderStore:
         with self.lock:
             while entry.stamp != self.directory.stamp_of(name):  # written meanwhile
                 entry = self.directory.read(name)
-            before = self.catalogue.get(name[:-5])
+            before = self.catalogue.stored(name[:-5])
             if thorough or self._stamps.get(name) != entry.stamp:
                 self._apply(name, entry)
-            after = self.catalogue.get(name[:-5])
+            after = self.catalogue.stored(name[:-5])
         if (
             before is not None
             and self._may_write()
@@ -423,7 +423,7 @@ class FolderStore:
         """Write history and intent, before the files change."""
         at = self._clock()
         for change in changes:
-            before = self.catalogue.get(change.id)
+            before = self.catalogue.stored(change.id)
             self._history.record(
                 change.id,
                 change.action,

@@ -212,7 +212,7 @@ def verify_entry(
 ) -> WriteResult:
     """Compare an entry with the catalogue and the storage."""
     with store.lock:
-        present = store.catalogue.get(entry.id)
+        present = store.catalogue.stored(entry.id)
         issues: list[str] = []
         if present is None or present.fingerprint != entry.fingerprint:
             issues.append("not-in-catalog")

@@ -55,7 +55,7 @@ def remove_each(
 def _is_done(store: CatalogueStore, change: InstructionChange) -> bool:
     if change.after is None:
         return not store.has_entry(change.id)
-    return store.catalogue.get(change.id) is change.after
+    return store.catalogue.stored(change.id) is change.after
 
 
 def check_expected_hash(

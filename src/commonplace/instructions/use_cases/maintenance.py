@@ -56,7 +56,7 @@ def groom(
         failures = remove_each(store, groomed.removals, "groom", author)
         notes += [f"delete-failed:{id_}" for id_ in failures]
         current = catalogue.hash
-    unused = [id_ for id_, _ in parts.usage.all() if store.catalogue.get(id_) is None]
+    unused = [id_ for id_, _ in parts.usage.all() if store.catalogue.stored(id_) is None]
     pruned = 0
     with suppress(OSError):
         pruned = parts.usage.prune(unused)
@@ -71,7 +71,7 @@ def _preview_groom(
     groomed = _plan(parts, entries, mode)
     removals = set(groomed.removals)
     pruned = sum(
-        id_ in removals or parts.store.catalogue.get(id_) is None for id_, _ in parts.usage.all()
+        id_ in removals or parts.store.catalogue.stored(id_) is None for id_, _ in parts.usage.all()
     )
     notes = [
         f"{name}:{count}"

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.instructions.engine.normalise import ReadingRules
 from commonplace.instructions.model import Author, RequestStats
 from commonplace.instructions.store.protocol import CatalogueStore, ConfigurationStore, Trace
-from commonplace.instructions.store.usage import UsageStore
 from commonplace.kernel.auth import LOCAL_TENANT
-from commonplace.kernel.settings import InstructionsSettings
+from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
 
 if TYPE_CHECKING:
     from commonplace.instructions.engine.entry.compose import Origin
+    from commonplace.instructions.engine.usage import ReportedUse
+    from commonplace.instructions.store.usage import UseCount
+    from commonplace.kernel.json_types import JsonObject
+
+
+class UsageCounters(Protocol):
+    """Counters of uses, as the use cases need them."""
+
+    def of(self, id_: str) -> UseCount | None: ...
+
+    def known(self) -> Mapping[str, UseCount]: ...
+
+    def all(self) -> list[tuple[str, UseCount]]: ...
+
+    def details(self) -> dict[str, JsonObject]: ...
+
+    def track(self, id_: str, use: ReportedUse | None = None) -> tuple[UseCount, bool]: ...
+
+    def prune(self, ids: Iterable[str]) -> int: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +44,12 @@ class CatalogueParts:
     store: CatalogueStore
     configuration: ConfigurationStore
     rules: ReadingRules
-    usage: UsageStore
+    usage: UsageCounters
     settings: InstructionsSettings
     now: Callable[[], str]
     trace: Trace
     request_stats: Callable[[], RequestStats]
+    governance: GovernanceSettings
 
     def origin(self, author: Author) -> Origin:
         """Return what is recorded in an entry that an author writes now."""

@@ -26,6 +26,7 @@ from commonplace.kernel.settings.server import (
 )
 from commonplace.kernel.settings.telemetry import AuditSettings, LogSettings, TraceSettings
 from commonplace.kernel.settings.toolsets import (
+    GovernanceSettings,
     InstructionsSettings,
     Language,
     McpSettings,
@@ -49,6 +50,7 @@ __all__ = [
     "FilesSearch",
     "FilesSecurity",
     "FilesSettings",
+    "GovernanceSettings",
     "InstructionsSettings",
     "Language",
     "LexicalMode",

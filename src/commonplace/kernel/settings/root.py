@@ -14,7 +14,7 @@ from commonplace.kernel.settings.server import (
     StorageSettings,
 )
 from commonplace.kernel.settings.telemetry import AuditSettings, LogSettings, TraceSettings
-from commonplace.kernel.settings.toolsets import McpSettings
+from commonplace.kernel.settings.toolsets import GovernanceSettings, McpSettings
 
 
 class Settings(Section):
@@ -22,6 +22,7 @@ class Settings(Section):
 
     data: Path
     mcp: McpSettings = McpSettings()
+    governance: GovernanceSettings = GovernanceSettings()
     storage: StorageSettings = StorageSettings()
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()

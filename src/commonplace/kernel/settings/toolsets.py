@@ -141,6 +141,28 @@ class InstructionsSettings(Section):
         return self.features is None or "usage" in self.features
 
 
+class GovernanceSettings(Section):
+    """Who decides about instructions, and who may read them."""
+
+    agents_propose: bool = setting(
+        False,
+        "What agents add starts as a draft, and what they change in an approved instruction is "
+        "proposed; a person decides.",
+    )
+    restrict_reads: bool = setting(
+        False,
+        "Instructions classified `restricted` are seen only with keys made with `--may-read "
+        "restricted`.",
+    )
+    four_eyes_categories: tuple[str, ...] = setting(
+        (),
+        "Categories whose instructions somebody other than the author must approve; `*` for all.",
+    )
+    four_eyes_classifications: tuple[str, ...] = setting(
+        (), "Classifications whose instructions somebody other than the author must approve."
+    )
+
+
 class McpSettings(Section):
     files: FilesSettings = FilesSettings()
     memory: MemorySettings = MemorySettings()

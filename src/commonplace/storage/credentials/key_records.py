@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
-from commonplace.kernel.auth import Scope, Tenant
+from commonplace.kernel.auth import READABLE, Scope, Tenant
 from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError, Kind
 
@@ -50,6 +50,7 @@ class KeyRecord:
     expires_at: str | None = None
     description: str = ""
     last_used_at: str | None = None  # at most a minute behind
+    may_read: tuple[str, ...] = ()  # classifications, in order
 
     def state(self, now: datetime) -> KeyState:
         """Return whether the key is valid at a time, and if not, why."""
@@ -83,6 +84,7 @@ class KeyRegistry(Protocol):
         *,
         description: str = "",
         expires_at: str | None = None,
+        may_read: Collection[str] = (),
     ) -> tuple[KeyRecord, str]:
         """Create a key. Return it with its token, which is stored nowhere."""
         ...
@@ -135,7 +137,13 @@ def new_token(key_id: str) -> str:
 
 
 def make_key(
-    tenant: str, label: str, scope: Scope, now: datetime, description: str, expires_at: str | None
+    tenant: str,
+    label: str,
+    scope: Scope,
+    now: datetime,
+    description: str,
+    expires_at: str | None,
+    may_read: Collection[str],
 ) -> tuple[KeyRecord, str]:
     """Return a new key with its token. Raises INVALID_ARGUMENT."""
     key_id = new_id()
@@ -149,8 +157,22 @@ def make_key(
         iso(now),
         expires_at=expires_at,
         description=_validate_text("description", description, MAX_DESCRIPTION, least=0),
+        may_read=validate_readable(may_read),
     )
     return record, token
+
+
+def validate_readable(classifications: Collection[str]) -> tuple[str, ...]:
+    """Return classifications without repetition, in order. Raises INVALID_ARGUMENT."""
+    unknown = sorted(set(classifications) - READABLE)
+    if unknown:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{unknown[0][:40]!r} is not a classification that a key can open.",
+            hint=f"Use: {', '.join(sorted(READABLE))}.",
+            details={"field": "may_read"},
+        )
+    return tuple(sorted(set(classifications)))
 
 
 def validate_tenant_name(name: str) -> Tenant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from commonplace.storage.disk.private_files import FOLDER_MODE
 from commonplace.storage.locks.file_lock import exclusive_lock
 
 # Left out where they have no value, so that an earlier version can read the file.
-OPTIONAL = ("expires_at", "description", "last_used_at")
+OPTIONAL = ("expires_at", "description", "last_used_at", "may_read")
 
 
 class KeyStore:
@@ -80,11 +80,12 @@ class KeyStore:
         *,
         description: str = "",
         expires_at: str | None = None,
+        may_read: Collection[str] = (),
     ) -> tuple[KeyRecord, str]:
         with self._changing() as keys:
             while True:
                 record, token = make_key(
-                    tenant, label, scope, self._clock(), description, expires_at
+                    tenant, label, scope, self._clock(), description, expires_at, may_read
                 )
                 if record.id not in keys:
                     keys[record.id] = record
@@ -184,7 +185,7 @@ def _as_json(record: KeyRecord) -> JsonObject:
     return {
         name: value
         for name, value in asdict(record).items()
-        if name not in OPTIONAL or value not in (None, "")
+        if name not in OPTIONAL or value not in (None, "", ())
     }
 
 
@@ -192,7 +193,14 @@ def _parse(path: Path) -> dict[str, KeyRecord]:
     try:
         document = json.loads(path.read_bytes())
         records = [
-            KeyRecord(**{**item, "scope": Scope(item["scope"])}) for item in document["keys"]
+            KeyRecord(
+                **{
+                    **item,
+                    "scope": Scope(item["scope"]),
+                    "may_read": tuple(item.get("may_read", ())),
+                }
+            )
+            for item in document["keys"]
         ]
     except (ValueError, KeyError, TypeError) as broken:
         raise CommonplaceError(

@@ -17,11 +17,11 @@ SELECT pg_notify('commonplace_keys', '');
 SELECT revision, generation FROM api_key_state;
 
 -- name: read_keys
-SELECT id, tenant, label, scope, hash, created_at, rotated_at, revoked_at, expires_at, description, last_used_at
+SELECT id, tenant, label, scope, hash, created_at, rotated_at, revoked_at, expires_at, description, last_used_at, may_read
 FROM api_key WHERE revision > :revision ORDER BY created_at, id;
 
 -- name: read_key
-SELECT id, tenant, label, scope, hash, created_at, rotated_at, revoked_at, expires_at, description, last_used_at
+SELECT id, tenant, label, scope, hash, created_at, rotated_at, revoked_at, expires_at, description, last_used_at, may_read
 FROM api_key WHERE id = :id;
 
 -- name: read_key_tenants
@@ -29,9 +29,9 @@ SELECT DISTINCT tenant FROM api_key;
 
 -- name: add_key
 INSERT INTO api_key (id, tenant, label, scope, hash, description, created_at, rotated_at, revoked_at, expires_at,
-    last_used_at, revision)
+    last_used_at, may_read, revision)
 VALUES (:id, :tenant, :label, :scope, :hash, :description, :created_at, :rotated_at, :revoked_at, :expires_at,
-    :last_used_at, :revision)
+    :last_used_at, :may_read, :revision)
 ON CONFLICT (id) DO NOTHING RETURNING id;
 
 -- name: change_key

@@ -12,7 +12,7 @@ import hmac
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -106,9 +106,12 @@ class PostgresKeys:
         *,
         description: str = "",
         expires_at: str | None = None,
+        may_read: Collection[str] = (),
     ) -> tuple[KeyRecord, str]:
         while True:
-            record, token = make_key(tenant, label, scope, self._clock(), description, expires_at)
+            record, token = make_key(
+                tenant, label, scope, self._clock(), description, expires_at, may_read
+            )
             if self.restore([record]):  # otherwise the random id is taken
                 return record, token
 
@@ -292,7 +295,7 @@ class KeyWatch:
 
 def _record(row: tuple[Any, ...]) -> KeyRecord:
     key_id, tenant, label, scope, digest, *rest = row
-    created, rotated, revoked, expires, description, used = rest
+    created, rotated, revoked, expires, description, used, may_read = rest
     return KeyRecord(
         key_id,
         Tenant(tenant),
@@ -305,6 +308,7 @@ def _record(row: tuple[Any, ...]) -> KeyRecord:
         expires_at=_text(expires),
         description=description,
         last_used_at=_text(used),
+        may_read=tuple(may_read),
     )
 
 
@@ -315,6 +319,7 @@ def _text(moment: datetime | None) -> str | None:
 def _as_row(record: KeyRecord) -> dict[str, Any]:
     row: dict[str, Any] = asdict(record)
     row["scope"] = record.scope.value
+    row["may_read"] = list(record.may_read)
     for name in TIMES:
         row[name] = datetime.fromisoformat(row[name]) if row[name] is not None else None
     return row

@@ -246,9 +246,9 @@ class PostgresCatalogueStore:
     def _apply_all(self, entries: Sequence[tuple[str, StoredEntry]]) -> CatalogueDifferences:
         added = updated = removed = 0
         for id_, entry in entries:
-            before = self.catalogue.get(id_)
+            before = self.catalogue.stored(id_)
             self._apply(id_, entry)
-            after = self.catalogue.get(id_)
+            after = self.catalogue.stored(id_)
             if before is None:
                 added += after is not None
             elif after is None:
@@ -347,7 +347,7 @@ class PostgresCatalogueStore:
                 self._sequence + number,
                 change.id,
                 (at, change.action, author),
-                encode_document(self.catalogue.get(change.id)),
+                encode_document(self.catalogue.stored(change.id)),
                 encode_document(change.after),
             )
             for number, change in enumerate(changes, start=1)
@@ -407,7 +407,7 @@ class PostgresCatalogueStore:
         for file in files:
             after = file.parse(rules)
             document = encode_document(after)
-            before = encode_document(self.catalogue.get(file.id))
+            before = encode_document(self.catalogue.stored(file.id))
             for change in file.earlier_changes(after):
                 number += 1
                 recorded.append(replace(change, sequence=number))
