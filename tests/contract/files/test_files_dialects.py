@@ -80,6 +80,8 @@ def fill(connection: psycopg.Connection[Any]) -> None:
         mcp_files,
            unnest(ARRAY['', substring(path FROM '^/d[0-9]')]) AS d""",
         "INSERT INTO mcp_file_sources SELECT id, path || ' ', 'folder' FROM mcp_files",
+        """INSERT INTO mcp_file_sync_entries SELECT apikey_hash, project, 'folder', path,
+           content_hash FROM mcp_files""",
         (
             f"INSERT INTO mcp_file_projects SELECT {tenants}, 'p', {FILES}, {FILES} FROM "
             f"generate_series(1, {TENANTS}) t"
@@ -134,7 +136,7 @@ def values(
         "tenant": tenant, "old": tenant, "new": "f" * 64, "project": "p", "scope": "p",
         "path": "/d1/f1", "directory": "/d1",
         "start": "/d1/", "upper": "/d10", "prefix": "/d1/", "owner": "me", "operation": "UPSERT",
-        "hash": "a" * 64, "context": "",
+        "hash": "a" * 64, "context": "", "origin": "folder",
         "collection": "files", "term": "w1", "field": "text", "document": "/d1/f1#1", "error": "",
         "content": "x", "tokens": "{}",
         "tokenizer": "t", "terms": f"[[{term}, 1.0, 0.3, 0.01]]", "documents": f"[{document}]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli.files import content, folder, index, search
+from commonplace.cli.files import content, folder, index, search, sync
 
 app = typer.Typer(help="Files: projects of text files with search.", no_args_is_help=True)
 
@@ -19,6 +19,7 @@ app.command()(search.search)
 app.command()(search.grep)
 app.command("import")(folder.import_folder)
 app.command()(folder.export)
+app.command()(sync.sync)
 app.command()(index.reindex)
 app.command()(index.projects)
 app.command()(index.status)

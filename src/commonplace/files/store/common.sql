@@ -51,6 +51,27 @@ WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER B
 -- name: chunk_delete
 DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
 
+-- name: sync_entries
+SELECT path, content_hash FROM mcp_file_sync_entries
+WHERE apikey_hash = :tenant AND project = :project AND origin = :origin ORDER BY path;
+
+-- name: sync_entries_of_others
+-- What syncs of other folders brought.
+SELECT path, content_hash FROM mcp_file_sync_entries
+WHERE apikey_hash = :tenant AND project = :project AND origin <> :origin ORDER BY path;
+
+-- name: sync_entry_put
+INSERT INTO mcp_file_sync_entries (apikey_hash, project, origin, path, content_hash)
+VALUES (:tenant, :project, :origin, :path, :hash)
+ON CONFLICT (apikey_hash, project, origin, path) DO UPDATE SET content_hash = excluded.content_hash;
+
+-- name: sync_entry_remove
+DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant AND project = :project AND origin = :origin AND path = :path;
+
+-- name: sync_entry_take
+-- A folder takes a file over from others.
+DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant AND project = :project AND origin <> :origin AND path = :path;
+
 -- name: tenant_any
 SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
 
@@ -72,6 +93,11 @@ WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
 -- name: tenant_move_local_vector_jobs
 -- All files of the new owner are queued again, and their vectors after them.
 DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
+
+-- name: tenant_move_sync_entries
+UPDATE mcp_file_sync_entries AS e SET apikey_hash = :new
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_sync_entries n WHERE n.apikey_hash = :new AND n.project = e.project
+                                         AND n.origin = e.origin AND n.path = e.path);
 
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';
@@ -101,6 +127,9 @@ DELETE FROM mcp_file_vector_jobs WHERE apikey_hash = :tenant;
 
 -- name: tenant_delete_local_vector_jobs
 DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_sync_entries
+DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant;
 
 -- name: tenant_delete_ancestors
 DELETE FROM mcp_file_ancestors WHERE apikey_hash = :tenant;

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from commonplace.files.engine.change import SizeLimits
+from commonplace.files.engine.sync import SyncOutcome, SyncWrite
 from commonplace.files.errors import ALREADY_EXISTS, RESOURCE_BUSY
 from commonplace.files.model import (
     Deleted,
@@ -32,6 +33,7 @@ from commonplace.files.store.mutations import (
 )
 from commonplace.files.store.project_rows import ProjectRows, span_below
 from commonplace.files.store.protocol import Decide
+from commonplace.files.store.sync_rows import SyncRows
 from commonplace.files.store.units import FileUnits, microseconds
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
@@ -315,6 +317,36 @@ class SqlFileStore:
             return len(connection.execute(self._queries["purge"], values).fetchall())
 
         return await self._units.commit(purge, None)
+
+    async def sync_entries(
+        self, tenant: str, project: Project, origin: str
+    ) -> tuple[dict[FilePath, str], dict[FilePath, str]]:
+        def read(connection: SqlConnection) -> tuple[dict[FilePath, str], dict[FilePath, str]]:
+            rows = self._rows(connection, tenant, project)
+            own = rows.ask("sync_entries", origin=origin)
+            others = rows.ask("sync_entries_of_others", origin=origin)
+            return (
+                {FilePath(path): str(digest) for path, digest in own},
+                {FilePath(path): str(digest) for path, digest in others},
+            )
+
+        return await self._units.scan(read)
+
+    async def apply_sync(
+        self,
+        tenant: str,
+        project: Project,
+        origin: str,
+        writes: Sequence[SyncWrite],
+        limits: SizeLimits,
+        *,
+        takes_over: bool = False,
+    ) -> list[SyncOutcome | CommonplaceError]:
+        def work(rows: ProjectRows) -> list[SyncOutcome | CommonplaceError]:
+            sync = SyncRows(rows, origin, limits, self._now(), takes_over)
+            return [sync.apply(write) for write in writes]
+
+        return await self._change_project(tenant, project, work)
 
     async def _change_project(
         self, tenant: str, project: Project, work: Callable[[ProjectRows], Result]

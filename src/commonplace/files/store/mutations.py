@@ -30,6 +30,7 @@ TENANT_TABLES = (
     "jobs",
     "vector_jobs",
     "local_vector_jobs",
+    "sync_entries",
     "partitions",
 )
 # Rows that depend on others come first; PostgreSQL and SQLite delete what belongs to a chunk, a
@@ -41,6 +42,7 @@ DELETED_TENANT_TABLES = (
     "jobs",
     "vector_jobs",
     "local_vector_jobs",
+    "sync_entries",
     "ancestors",
     "projects",
     "files",

@@ -3,10 +3,10 @@
 
 -- name: vector_enqueue
 -- In the transaction that finishes the file's words. A deposited key stays with the job.
-INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
-VALUES (:tenant, :project, :path, 'pending', statement_timestamp(), statement_timestamp(), statement_timestamp())
+INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, late, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, 'pending', :late, statement_timestamp(), statement_timestamp(), statement_timestamp())
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
-    status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    status = 'pending', late = excluded.late, retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
     generation = v.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
 -- name: vector_wanting
@@ -44,7 +44,7 @@ WHERE id IN (SELECT id FROM mcp_file_vector_jobs WHERE status = 'processing' AND
 WITH due AS MATERIALIZED (
     SELECT id FROM mcp_file_vector_jobs
     WHERE status = 'pending' AND apikey_hash = :tenant AND project = :scope AND available_at <= statement_timestamp()
-    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
+    ORDER BY late, available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 )
 UPDATE mcp_file_vector_jobs AS j
 SET status = 'processing', lease_owner = :owner, lease_until = statement_timestamp() + :lease * interval '1 microsecond',

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from commonplace.files.engine.change import SizeLimits
+from commonplace.files.engine.sync import SyncOutcome, SyncWrite
 from commonplace.files.model import (
     Deleted,
     FileContent,
@@ -30,6 +31,7 @@ from commonplace.files.model import (
     VectorCounts,
     VectorJob,
 )
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model import Passage
 from commonplace.storage.outbox import LargeJobs
 
@@ -167,6 +169,25 @@ class FileStore(Protocol):
 
     async def purge(self, deleted_before: int, limit: int) -> int:
         """Remove rows of all tenants that were soft-deleted before a time; return how many."""
+        ...
+
+    async def sync_entries(
+        self, tenant: str, project: Project, origin: str
+    ) -> tuple[dict[FilePath, str], dict[FilePath, str]]:
+        """Return what syncs of a folder brought (path to content hash), and those of others."""
+        ...
+
+    async def apply_sync(
+        self,
+        tenant: str,
+        project: Project,
+        origin: str,
+        writes: Sequence[SyncWrite],
+        limits: SizeLimits,
+        *,
+        takes_over: bool = False,
+    ) -> list[SyncOutcome | CommonplaceError]:
+        """Do the steps of a sync in one change; each is done or leaves its file as it was."""
         ...
 
 

@@ -3,10 +3,10 @@
 
 -- name: vector_enqueue
 -- In the transaction that finishes the file's words. A deposited key stays with the job.
-INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
-VALUES (:tenant, :project, :path, 'pending', :now, :now, :now)
+INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, late, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, 'pending', :late, :now, :now, :now)
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
-    status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    status = 'pending', late = excluded.late, retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
     generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
 -- name: vector_wanting
@@ -43,7 +43,7 @@ UPDATE mcp_file_vector_jobs SET status = 'processing', lease_owner = :owner, lea
 WHERE id IN (
     SELECT id FROM mcp_file_vector_jobs
     WHERE status = 'pending' AND apikey_hash = :tenant AND project = :scope AND available_at <= :now
-    ORDER BY available_at, id LIMIT :limit
+    ORDER BY late, available_at, id LIMIT :limit
 )
 RETURNING id, generation, apikey_hash, project, file_path, credential_ref, retry_count;
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from commonplace.files.engine.embedding_order import is_embedded_last
 from commonplace.files.model import FilePath, Job, Project, VectorCounts, VectorJob
 from commonplace.files.store.protocol import VECTOR_LEASE_SECONDS
 from commonplace.files.store.units import IndexUnits, microseconds
@@ -43,7 +44,11 @@ class SqlVectorJobs:
         """Queue a file, in the transaction that finishes its words."""
         connection.execute(
             self._queries["vector_enqueue"],
-            {**_keys(job.tenant, job.project, job.path), "now": self._now()},
+            {
+                **_keys(job.tenant, job.project, job.path),
+                "late": int(is_embedded_last(job.path)),
+                "now": self._now(),
+            },
         )
 
     # Keys of callers

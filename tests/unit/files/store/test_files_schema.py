@@ -49,6 +49,12 @@ SAMPLES[4] = (
     VALUES (:tenant, 'p', '/old.md', 'pending', 0, 0, 0);
     """
 )
+SAMPLES[5] = (
+    SAMPLES[4]
+    + """
+    INSERT INTO mcp_file_sync_entries VALUES (:tenant, 'p', 'folder', '/old.md', :hash);
+    """
+)
 """What a database of each released version of the files schema could hold."""
 
 

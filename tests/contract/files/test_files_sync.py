@@ -1,0 +1,255 @@
+"""Synchronisation of a folder with a project, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from files_box import Box, MakeBox
+
+from commonplace.files.syncing import FolderSync, SyncOptions, SyncReport
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import FilesSettings
+
+Sync = Callable[..., SyncReport]
+USER = AuthContext(Tenant("t1"), ALL_SCOPES, "t1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "a.py").write_text("alpha = 1\n")
+    (folder / "src" / "b.py").write_text("beta = 2\n")
+    (folder / "read me.md").write_text("walrus\n")
+    return folder
+
+
+def sync(box: Box, folder: Path, name: str | None = None, **options: bool) -> SyncReport:
+    work = FolderSync(box.files.service, USER, "p", folder, name)
+    return asyncio.run(work.run(SyncOptions(**options)))
+
+
+def done(report: SyncReport) -> list[tuple[str, str]]:
+    return [(change.action, change.path) for change in report.changes]
+
+
+def identities(box: Box) -> dict[str, int]:
+    return {
+        path: identity
+        for identity, path, deleted in box.rows("SELECT id, path, deleted FROM mcp_files")
+        if not deleted
+    }
+
+
+def test_additions_changes_deletions_and_moves_reach_the_project(box: Box, folder: Path) -> None:
+    first = sync(box, folder)
+    assert done(first) == [
+        ("added", "/read_x20me.md"),
+        ("added", "/src/a.py"),
+        ("added", "/src/b.py"),
+    ]
+    assert sync(box, folder).changes == []
+    before = identities(box)
+    (folder / "src" / "a.py").rename(folder / "moved.py")
+    (folder / "src" / "b.py").write_text("beta = 3\n")
+    (folder / "read me.md").unlink()
+    report = sync(box, folder)
+    assert done(report) == [
+        ("moved", "/moved.py"),
+        ("deleted", "/read_x20me.md"),
+        ("changed", "/src/b.py"),
+    ]
+    assert identities(box) == {"/moved.py": before["/src/a.py"], "/src/b.py": before["/src/b.py"]}
+    assert box.read("/src/b.py") == "beta = 3\n"
+    box.index()
+    assert box.found("alpha") == ["/moved.py"]
+    assert sync(box, folder).changes == []
+
+
+def test_a_dry_run_changes_nothing(box: Box, folder: Path) -> None:
+    assert len(sync(box, folder, dry_run=True).changes) == 3
+    assert identities(box) == {}
+    assert box.rows("SELECT 1 FROM mcp_file_sync_entries") == []
+
+
+def test_files_of_others_are_never_deleted_or_replaced(box: Box, folder: Path) -> None:
+    box.write("/notes.md", "by a tool")
+    box.write("/src/b.py", "written by a tool")
+    report = sync(box, folder)
+    assert [(conflict.path, conflict.reason) for conflict in report.conflicts] == [
+        ("/src/b.py", "the project has another text at this path")
+    ]
+    (folder / "src" / "b.py").unlink()
+    assert sync(box, folder).changes == []
+    assert box.read("/src/b.py") == "written by a tool"
+    assert box.read("/notes.md") == "by a tool"
+
+
+def test_a_change_in_the_project_is_reported_and_kept(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    box.write("/src/a.py", "by a tool")
+    box.call("file_delete", path="/src/b.py")
+    (folder / "src" / "a.py").write_text("by a person")
+    report = sync(box, folder)
+    assert [(conflict.path, conflict.reason) for conflict in report.conflicts] == [
+        ("/src/a.py", "changed in the project and in the folder"),
+        ("/src/b.py", "deleted in the project"),
+    ]
+    assert box.read("/src/a.py") == "by a tool"
+    assert "/src/b.py" not in identities(box)
+    (folder / "src" / "a.py").unlink()
+    assert [conflict.path for conflict in sync(box, folder).conflicts] == [
+        "/src/a.py",
+        "/src/b.py",
+    ]
+    assert box.read("/src/a.py") == "by a tool"
+
+
+def test_force_stores_the_folder_and_keeps_the_other_text_restorable(
+    box: Box, folder: Path
+) -> None:
+    sync(box, folder)
+    box.write("/src/a.py", "by a tool")
+    (folder / "src" / "a.py").write_text("by a person")
+    report = sync(box, folder, force=True)
+    assert (report.conflicts, done(report)) == ([], [("changed", "/src/a.py")])
+    assert box.read("/src/a.py") == "by a person"
+    box.call("file_delete", path="/src/a.py")
+    kept = [bytes(row[0]) for row in box.rows("SELECT content FROM mcp_files")]
+    assert b"by a tool" in kept
+
+
+def test_equal_edits_on_both_sides_are_no_conflict(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    box.write("/src/a.py", "the same\n")
+    (folder / "src" / "a.py").write_text("the same\n")
+    report = sync(box, folder)
+    assert (report.changes, report.conflicts) == ([], [])
+    (folder / "src" / "a.py").write_text("newer\n")
+    assert done(sync(box, folder)) == [("changed", "/src/a.py")]
+
+
+def test_an_empty_or_missing_folder_deletes_nothing_unless_told(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    for path in [*folder.rglob("*.*")]:
+        path.unlink()
+    with pytest.raises(CommonplaceError, match="has no files"):
+        sync(box, folder)
+    (folder / "src").rmdir()
+    folder.rmdir()
+    with pytest.raises(CommonplaceError, match="does not exist"):
+        sync(box, folder)
+    assert len(identities(box)) == 3
+    assert len(sync(box, folder, allow_empty=True).changes) == 3
+    assert identities(box) == {}
+
+
+def test_a_second_folder_cannot_wipe_what_the_first_brought(
+    box: Box, folder: Path, tmp_path: Path
+) -> None:
+    sync(box, folder)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "c.py").write_text("gamma\n")
+    (other / "read me.md").write_text("walrus\n")
+    (other / "src").mkdir()
+    (other / "src" / "a.py").write_text("alpha = 9\n")
+    report = sync(box, other)
+    assert done(report) == [("added", "/c.py")]
+    assert [(c.path, c.reason) for c in report.conflicts] == [
+        (
+            "/src/a.py",
+            "the project has another text at this path, by a sync of another folder",
+        )
+    ]
+    taken = sync(box, other, take_over=True)
+    assert done(taken) == [("changed", "/src/a.py"), ("deleted", "/src/b.py")]
+    assert sorted(identities(box)) == ["/c.py", "/read_x20me.md", "/src/a.py"]
+
+
+def test_a_named_source_continues_in_another_folder(box: Box, folder: Path, tmp_path: Path) -> None:
+    sync(box, folder, "ci")
+    folder.rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "src" / "a.py").unlink()
+    assert done(sync(box, tmp_path / "elsewhere", "ci")) == [("deleted", "/src/a.py")]
+
+
+def test_a_folder_that_becomes_a_file_and_the_other_way_round(box: Box, folder: Path) -> None:
+    (folder / "notes").write_text("walrus\n")
+    sync(box, folder)
+    text = (folder / "src" / "a.py").read_text()
+    for name in ("a.py", "b.py"):
+        (folder / "src" / name).unlink()
+    (folder / "src").rmdir()
+    (folder / "src").write_text(text)
+    (folder / "notes").unlink()
+    (folder / "notes").mkdir()
+    (folder / "notes" / "inner").write_text("walrus\n")
+    report = sync(box, folder)
+    assert report.skipped == []
+    assert report.conflicts == []
+    assert sorted(identities(box)) == ["/notes/inner", "/read_x20me.md", "/src"]
+    assert sync(box, folder).changes == []
+
+
+def test_moves_into_each_others_place_end_where_the_folder_has_them(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    (folder / "src" / "a.py").rename(folder / "tmp")
+    (folder / "src" / "b.py").rename(folder / "x")
+    (folder / "src").rmdir()
+    (folder / "tmp").rename(folder / "src")  # a file where the other's folder was
+    report = sync(box, folder)
+    assert report.conflicts == []
+    assert {path: box.read(path) for path in identities(box)} == {
+        "/read_x20me.md": "walrus\n",
+        "/src": "alpha = 1\n",
+        "/x": "beta = 2\n",
+    }
+
+
+def test_what_cannot_be_stored_is_reported_and_links_are_not_followed(
+    make_box: MakeBox, folder: Path, tmp_path: Path
+) -> None:
+    box = make_box(FilesSettings().replace(max_file_bytes=1000))
+    (tmp_path / "secret.txt").write_text("outside")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / "large.txt").write_text("x" * 1001)
+    (folder / "logo.png").write_bytes(b"\x89PNG\0")
+    (folder / ("n" * 250)).mkdir()
+    (folder / ("n" * 250) / ("m" * 250)).mkdir()
+    (folder / ("n" * 250) / ("m" * 250) / "too-long.txt").write_text("x")
+    os.mkfifo(folder / "pipe")
+    report = sync(box, folder)
+    assert {skipped.path.rpartition("/")[2] for skipped in report.skipped} == {
+        "large.txt",
+        "link.txt",
+        "linked",
+        "logo.png",
+        "pipe",
+        "too-long.txt",
+    }
+    assert len(identities(box)) == 3
+
+
+def test_a_full_project_is_reported_file_by_file(make_box: MakeBox, folder: Path) -> None:
+    box = make_box(FilesSettings().replace(max_project_bytes=20))
+    report = sync(box, folder)
+    assert [skipped.reason.partition(":")[0] for skipped in report.skipped] == ["QUOTA_EXCEEDED"]
+    (folder / "src" / "b.py").unlink()
+    (folder / "read me.md").write_text("w\n")
+    assert sync(box, folder).skipped == []
+
+
+def test_tenants_have_their_own_syncs(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    other = AuthContext(Tenant("t2"), ALL_SCOPES, "t2")
+    work = FolderSync(box.files.service, other, "p", folder)
+    assert len(asyncio.run(work.run()).changes) == 3
+    assert asyncio.run(box.files.service.delete_tenant(Tenant("t2")))[0] == 3
+    assert sync(box, folder).unchanged == 3
