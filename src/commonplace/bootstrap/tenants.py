@@ -7,14 +7,22 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from commonplace import __version__
 from commonplace.bootstrap.team import on_postgres
-from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, tenant_hash
+from commonplace.kernel.auth import (
+    ALL_SCOPES,
+    LOCAL_TENANT,
+    RESERVED_PREFIX,
+    AuthContext,
+    Tenant,
+    bearer_tenant,
+    tenant_hash,
+)
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
@@ -51,7 +59,7 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
     No server may run meanwhile: see `without_servers`.
     """
     moved = {
-        "files": asyncio.run(services.files.move_tenant(old, new)),
+        "files": asyncio.run(services.files.move_tenant(find_owner(services, old), _owner(new))),
         "memory": asyncio.run(services.memory.move_tenant(old, new)),
         "keys": services.keys.move_tenant(old, new),
     }
@@ -60,8 +68,7 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
 
 def count_tenant(services: Services, tenant: Tenant) -> Counts:
     """Return how much a tenant owns: live files, entries of memory, keys."""
-    caller = _owner(tenant)
-    projects = asyncio.run(services.files.projects(caller))
+    projects = asyncio.run(services.files.projects(find_owner(services, tenant)))
     counts = asyncio.run(services.memory.counts(tenant))
     keys = [key for key in services.keys.all() if key.tenant == tenant]
     return {
@@ -76,22 +83,23 @@ def delete_tenant(services: Services, tenant: Tenant) -> Counts:
 
     Keys go first, so that nobody writes meanwhile. Audit records stay: they prove what was done.
     """
+    owner = find_owner(services, tenant)
     keys = services.keys.delete_tenant(tenant)
-    files, projects = asyncio.run(services.files.delete_tenant(tenant))
+    files, projects = asyncio.run(services.files.delete_tenant(owner))
     if not on_postgres(services.settings):
-        asyncio.run(_forget_vectors(services, tenant, projects))
+        asyncio.run(_forget_vectors(services, owner, projects))
     memory = asyncio.run(services.memory.delete_tenant(tenant))
     return _require_any(tenant, {"files": files, "memory": memory, "keys": keys})
 
 
-async def _forget_vectors(services: Services, tenant: Tenant, projects: Sequence[str]) -> None:
+async def _forget_vectors(services: Services, owner: AuthContext, projects: Sequence[str]) -> None:
     """Delete vectors of files that are kept in files beside the database."""
     from commonplace.search.model import Partition
 
     models, local = services.external_models, services.semantic.listener
     external = models.on_disk(services.settings.data) if models is not None else None
     for project in projects:
-        partition = Partition(tenant_hash(tenant), "files", project)
+        partition = Partition(owner.apikey_hash, "files", project)
         if local is not None:
             await local.synchronise(partition, "", [])
         if external is not None:
@@ -115,7 +123,8 @@ def export_tenant(
     _require_any(tenant, count_tenant(services, tenant))
     make_private_folder(folder)
     progress("files")
-    files = asyncio.run(_export_files(services.files, tenant, folder))
+    owner = find_owner(services, tenant)
+    files = asyncio.run(_export_files(services.files, owner, folder))
     progress("memory")
     target = folder / "memory.jsonl"
     memory = asyncio.run(services.memory.export_file(tenant, target, ExportFormat.JSONL))
@@ -144,10 +153,10 @@ def export_tenant(
     return manifest
 
 
-async def _export_files(service: FilesService, tenant: Tenant, folder: Path) -> int:
+async def _export_files(service: FilesService, caller: AuthContext, folder: Path) -> int:
     from commonplace.files.engine.naming import export_target
 
-    caller, written = _owner(tenant), 0
+    written = 0
     with open_private(folder / "files.jsonl") as listing:
         for project in await service.projects(caller):
             root, after = folder / "files" / _folder_name(project.project), ""
@@ -194,6 +203,30 @@ def _write(path: Path, content: bytes) -> None:
         target.write(content)
 
 
+def list_tenants(services: Services) -> dict[Tenant, str]:
+    """Return every tenant with keys or data, and its identity (`apikey_hash`) in tables of files.
+
+    Files only know the identity. One that belongs to no known name is listed as `bearer-` and its
+    first 32 digits, which is the name of such a tenant in mode `passthrough`.
+    """
+    names = {LOCAL_TENANT, *(key.tenant for key in services.keys.all())}
+    names |= set(asyncio.run(services.memory.tenants()))
+    found = {name: tenant_hash(name) for name in names if not name.startswith(RESERVED_PREFIX)}
+    known = set(found.values())
+    owners = [owner for owner in asyncio.run(services.files.owners()) if owner not in known]
+    found |= {bearer_tenant(owner): owner for owner in owners}
+    return {name: found.get(name, "") for name in sorted(names | set(found))}
+
+
+def find_owner(services: Services, tenant: Tenant) -> AuthContext:
+    """Return a caller that owns the data of a tenant, also of one in mode `passthrough`."""
+    if not tenant.startswith(RESERVED_PREFIX):
+        return _owner(tenant)
+    owners = asyncio.run(services.files.owners())
+    hashes = [owner for owner in owners if bearer_tenant(owner) == tenant]
+    return replace(_owner(tenant), token_hash=hashes[0] if hashes else None)
+
+
 def _owner(tenant: Tenant) -> AuthContext:
     return AuthContext(tenant, ALL_SCOPES, "local")
 
@@ -203,6 +236,6 @@ def _require_any(tenant: Tenant, counts: Counts) -> Counts:
         raise CommonplaceError(
             TENANT_NOT_FOUND,
             f"Tenant {tenant[:64]!r} has no keys, files or memory.",
-            hint="commonplace tenants list shows the tenants with keys.",
+            hint="commonplace tenants list shows the tenants.",
         )
     return counts

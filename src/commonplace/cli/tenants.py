@@ -9,7 +9,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
-from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
+from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.storage.credentials.key_records import validate_tenant_name
@@ -19,17 +19,21 @@ app = typer.Typer(help="Tenants: the owners of files and memory.", no_args_is_he
 
 @app.command("list")
 def list_tenants(as_json: JsonFlag = False) -> None:
-    """Show every tenant with its active keys and the identity of its data."""
-    keys = session().app().services.keys.all()
-    now = utc_now()
-    names = sorted({LOCAL_TENANT, *(key.tenant for key in keys)})
+    """Show every tenant with its active keys and the identity of its data.
+
+    Names that start with `bearer-` belong to tokens of callers in mode `passthrough`.
+    """
+    from commonplace.bootstrap import tenants
+
+    services, now = session().app().services, utc_now()
+    keys = services.keys.all()
     rows = [
         {
             "tenant": name,
             "keys": sum(key.tenant == name and key.state(now) == "active" for key in keys),
-            "apikey_hash": tenant_hash(name),
+            "apikey_hash": identity,
         }
-        for name in names
+        for name, identity in tenants.list_tenants(services).items()
     ]
     if as_json:
         print_json({"tenants": rows})

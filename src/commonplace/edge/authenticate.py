@@ -15,6 +15,7 @@ from commonplace.kernel.auth import (
     AuthContext,
     Scope,
     Tenant,
+    bearer_tenant,
     local_user,
     scopes_up_to,
 )
@@ -199,7 +200,7 @@ def passthrough(token: str, address: str | None = None) -> AuthContext:
     """
     hashed = hashlib.sha256(token.encode()).hexdigest()
     return AuthContext(
-        tenant=Tenant(f"bearer-{hashed[:32]}"),
+        tenant=bearer_tenant(hashed),
         scopes=scopes_up_to(Scope.WRITE),
         label=derive_user_identity(token),
         model_key=token,

@@ -56,7 +56,7 @@ from commonplace.files.model import (
 from commonplace.files.rate import RateLimit
 from commonplace.files.search import FileQuery, FileSearch, check_query
 from commonplace.files.store.protocol import ChunkStore, FileStore
-from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
+from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paging import ResultPage, trim_page
 from commonplace.kernel.settings import FilesSettings
@@ -303,18 +303,22 @@ class FilesService:
         tenant, name, place = await self._admit(caller, project, path)
         return await self._files.note_source(tenant, name, place, provenance)
 
-    async def delete_tenant(self, tenant: Tenant) -> tuple[int, list[Project]]:
+    async def owners(self) -> list[str]:
+        """Return the identities (`apikey_hash`) of all tenants with files, for operators only."""
+        return await self._files.owners()
+
+    async def delete_tenant(self, owner: AuthContext) -> tuple[int, list[Project]]:
         """Delete all files of a tenant with their index; return how many, and the projects.
 
         Vectors in files beside the database are not the store's: see `bootstrap/tenants.py`.
         """
-        return await self._files.delete_tenant(tenant_hash(tenant))
+        return await self._files.delete_tenant(owner.apikey_hash)
 
-    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+    async def move_tenant(self, old: AuthContext, new: AuthContext) -> int:
         """Give a tenant's files to another one that has none; return how many."""
-        moved = await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
+        moved = await self._files.move_tenant(old.apikey_hash, new.apikey_hash)
         # vectors belong to a tenant and must be made again
-        await self._chunks.enqueue_all(tenant_hash(new), None, rebuild=False)
+        await self._chunks.enqueue_all(new.apikey_hash, None, rebuild=False)
         return moved
 
     # Finding

@@ -11,6 +11,7 @@ from typing import NewType
 Tenant = NewType("Tenant", str)
 LOCAL_TENANT = Tenant("local")
 CONSOLE_HEADER = "x-commonplace-console"  # a person uses this server through a console elsewhere
+RESERVED_PREFIX = "bearer-"  # of tenants in mode passthrough
 
 
 class Scope(StrEnum):
@@ -36,6 +37,11 @@ def scopes_up_to(scope: Scope) -> frozenset[Scope]:
 def tenant_hash(tenant: Tenant) -> str:
     """Return the SHA-256 of a tenant's name."""
     return hashlib.sha256(tenant.encode()).hexdigest()
+
+
+def bearer_tenant(token_hash: str) -> Tenant:
+    """Return the name of the tenant of a bearer token, in mode `passthrough`."""
+    return Tenant(f"{RESERVED_PREFIX}{token_hash[:32]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -349,6 +349,10 @@ class MemoryService:
         """Write the accesses that are still only counted in memory."""
         await self._accesses.flush()
 
+    async def tenants(self) -> tuple[Tenant, ...]:
+        """Return every tenant with entries, for operators only."""
+        return await self.store.tenants()
+
     async def delete_tenant(self, tenant: Tenant) -> int:
         """Delete all entries of a tenant with what was derived from them; returns how many."""
         await self._accesses.flush()

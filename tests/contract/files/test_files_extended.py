@@ -10,7 +10,7 @@ import pytest
 from files_box import Box, MakeBox
 
 from commonplace.dispatch.schema import input_schema, output_schema
-from commonplace.kernel.auth import Tenant
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 
@@ -212,12 +212,16 @@ def test_index_status_counts_waiting_jobs(box: Box) -> None:
     assert box.call("file_index_status", project="other")["chunks"] == 0
 
 
+def owner(tenant: str) -> AuthContext:
+    return AuthContext(Tenant(tenant), ALL_SCOPES, "test")
+
+
 def test_a_tenants_files_move_with_their_index(box: Box) -> None:
     box.write("/a", "needle")
     box.index()
     box.write("/b", "queued")
     service = box.files.service
-    assert asyncio.run(service.move_tenant(Tenant("t1"), Tenant("t9"))) == 2
+    assert asyncio.run(service.move_tenant(owner("t1"), owner("t9"))) == 2
     assert box.paths() == []
     assert box.call("file_read", "t9", path="/a")["content"] == "needle"
     box.index()
@@ -227,7 +231,7 @@ def test_a_tenants_files_move_with_their_index(box: Box) -> None:
     ] == ["/a", "/b"]
     box.write("/c")
     with pytest.raises(CommonplaceError):
-        asyncio.run(service.move_tenant(Tenant("t9"), Tenant("t1")))
+        asyncio.run(service.move_tenant(owner("t9"), owner("t1")))
 
 
 def test_schemas_are_plain_and_outputs_conform_to_them(box: Box) -> None:

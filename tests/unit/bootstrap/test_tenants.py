@@ -18,9 +18,11 @@ from commonplace.bootstrap.tenants import (
     count_tenant,
     delete_tenant,
     export_tenant,
+    list_tenants,
     without_servers,
 )
 from commonplace.dispatch.call import Call
+from commonplace.edge.authenticate import passthrough
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Scope, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import Settings, StorageSettings
@@ -39,7 +41,10 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
 
 
 def call(app: App, tenant: Tenant, tool: str, **arguments: object) -> None:
-    caller = AuthContext(tenant, ALL_SCOPES, "test")
+    call_as(app, AuthContext(tenant, ALL_SCOPES, "test"), tool, **arguments)
+
+
+def call_as(app: App, caller: AuthContext, tool: str, **arguments: object) -> None:
     outcome = asyncio.run(app.pipeline.run(Call(tool, arguments, caller)))
     assert outcome.error is None, outcome.error
 
@@ -96,6 +101,24 @@ def test_a_deleted_tenant_leaves_nothing_and_others_keep_everything(app: App) ->
     with pytest.raises(CommonplaceError) as missing:
         delete_tenant(app.services, TEAM)
     assert missing.value.code.name == "TENANT_NOT_FOUND"
+
+
+def test_a_tenant_of_mode_passthrough_is_listed_exported_and_deleted(
+    app: App, tmp_path: Path
+) -> None:
+    fill(app)
+    caller = passthrough("sk-a-token-of-a-caller-0123456789")
+    call_as(app, caller, "file_write", project="p", path="/a.md", content="walnut")
+    call_as(app, caller, "rekall_add", type="bug", title="Lesson", content="learned")
+    listed = list_tenants(app.services)
+    assert listed[caller.tenant] == caller.apikey_hash
+    assert set(listed) == {"local", TEAM, OTHER, caller.tenant}
+    folder = tmp_path / "export"
+    manifest = export_tenant(app.services, caller.tenant, folder, lambda part: None)
+    assert manifest["counts"] == {"files": 1, "memory": 1, "keys": 0, "audit": 2}
+    assert delete_tenant(app.services, caller.tenant) == {"files": 1, "memory": 1, "keys": 0}
+    assert set(list_tenants(app.services)) == {"local", TEAM, OTHER}
+    assert count_tenant(app.services, TEAM)["files"] == 3
 
 
 def test_an_export_is_complete_and_can_be_checked(app: App, tmp_path: Path) -> None:

@@ -72,6 +72,10 @@ DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant AND project = :pro
 -- A folder takes a file over from others.
 DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant AND project = :project AND origin <> :origin AND path = :path;
 
+-- name: owners
+-- For operators: every tenant that has or had files.
+SELECT DISTINCT apikey_hash FROM mcp_file_projects ORDER BY apikey_hash;
+
 -- name: tenant_any
 SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
 

@@ -204,6 +204,12 @@ class SqlFileStore:
 
         return await self._units.scan(look)
 
+    async def owners(self) -> list[str]:
+        def look(connection: SqlConnection) -> list[str]:
+            return [str(row[0]) for row in connection.execute(self._queries["owners"])]
+
+        return await self._units.scan(look)
+
     async def usage(self, tenant: str, project: Project) -> ProjectUsage:
         return await self._units.scan(
             lambda connection: self._rows(connection, tenant, project).usage()

@@ -149,6 +149,10 @@ class FileStore(Protocol):
 
     async def usage(self, tenant: str, project: Project) -> ProjectUsage: ...
 
+    async def owners(self) -> list[str]:
+        """Return every tenant that has or had files, for operators only."""
+        ...
+
     async def delete_tenant(self, tenant: str) -> tuple[int, list[Project]]:
         """Delete all files of a tenant, their history and their index.
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
-from commonplace.kernel.auth import READABLE, Scope, Tenant
+from commonplace.kernel.auth import READABLE, RESERVED_PREFIX, Scope, Tenant
 from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError, Kind
 
 KEY_FORM = re.compile(r"cp_([0-9a-z]{8})_[A-Za-z0-9_-]{43}")
 TENANT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-RESERVED_PREFIX = "bearer-"  # of tenants in mode passthrough
 MAX_LABEL = 128
 MAX_DESCRIPTION = 500
 NO_HASH = hashlib.sha256(b"no such key").hexdigest()  # compared where no key has the id
