@@ -26,12 +26,20 @@ _GAP = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The bytes `[start, end)` as `text`, and the headings above them, outermost first."""
+    """The bytes `[start, end)` as `text`, and the headings above them, outermost first.
+
+    `symbol` is the definition or section that most of it belongs to; lines count from 1, and 0
+    means that nobody counted them.
+    """
 
     start: int
     end: int
     text: str
     headings: tuple[str, ...] = ()
+    symbol: str = ""
+    kind: str = ""
+    start_line: int = 0
+    end_line: int = 0
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Source code by its structure: definitions, references and chunks that follow them."""

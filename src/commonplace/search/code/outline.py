@@ -1,0 +1,177 @@
+"""Definitions with their qualified names, and the tree of those that chunks follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from commonplace.search.code.structure import (
+    MAX_IMPORTS,
+    MAX_NAME_CHARACTERS,
+    MAX_QUALIFIED_CHARACTERS,
+    MAX_REFERENCE_LINES,
+    MAX_REFERENCES,
+    MAX_SIGNATURE_CHARACTERS,
+    Definition,
+    Import,
+    LineIndex,
+    Reference,
+)
+from commonplace.search.code.syntax import RawDefinition, RawNames
+
+MAX_DEPTH = 32
+MIN_NAME_CHARACTERS = 2
+_TYPES = frozenset(
+    ("class", "struct", "interface", "trait", "enum", "implementation", "companion", "protocol")
+)
+# Kinds whose text is one chunk, or several, but never a part of another definition's line.
+_UNITS = _TYPES | {
+    "function",
+    "method",
+    "constructor",
+    "namespace",
+    "module",
+    "macro",
+    "property",
+    "table",
+    "view",
+    "trigger",
+    "rule",
+    "block",
+    "type",
+}
+_UNNAMED = frozenset(("implementation", "companion", "block"))  # containers, not definitions
+_SIGNATURE_BYTES = 600  # read of a definition without a body
+_QUOTES = "\"'`<> \t\r\n"
+_NOISE = frozenset(("self", "this", "cls", "super", "None", "True", "False", "undefined"))
+
+
+@dataclass(slots=True)
+class CodeUnit:
+    """A definition that chunks follow, and those inside it."""
+
+    start: int
+    end: int
+    qualified: str = ""
+    kind: str = ""
+    signature: str = ""
+    units: list[CodeUnit] = field(default_factory=list)
+
+
+def outline_of(
+    source: bytes, raw: Iterable[RawDefinition], lines: LineIndex
+) -> tuple[list[Definition], CodeUnit]:
+    """Return the definitions in order, and the file as a unit with its units inside."""
+    file = CodeUnit(0, len(source))
+    definitions: list[Definition] = []
+    # The definitions around the current one, each with its qualified name, kind and unit.
+    around: list[tuple[int, str, str, CodeUnit]] = []
+    for entry in raw:
+        while around and around[-1][0] < entry.end:
+            around.pop()
+        above, above_kind, parent = around[-1][1:] if around else ("", "", file)
+        owner, name = _split_name(entry)
+        kind = _kind(entry.kind, above_kind, owner)
+        if above and owner and (above == owner or above.endswith(f".{owner}")):
+            owner = ""
+        nameless = entry.kind in ("companion", "block")
+        parts = (above,) if nameless else (above, owner, name)
+        qualified = ".".join(part for part in parts if part)[:MAX_QUALIFIED_CHARACTERS]
+        signature = _signature(source, entry)
+        unit = parent
+        if entry.kind in _UNITS and len(around) < MAX_DEPTH:
+            unit = CodeUnit(entry.start, entry.end, qualified, kind, signature)
+            parent.units.append(unit)
+        if len(around) < MAX_DEPTH:
+            around.append((entry.end, qualified, kind, unit))
+        if entry.kind in _UNNAMED or not name:
+            continue
+        definitions.append(
+            Definition(
+                name[:MAX_NAME_CHARACTERS],
+                qualified,
+                kind,
+                entry.start,
+                entry.end,
+                lines.line_of(entry.start),
+                lines.last_line_of(entry.start, entry.end),
+                lines.line_of(entry.name_start),
+                signature,
+            )
+        )
+    return definitions, file
+
+
+def references_of(
+    source: bytes, names: RawNames, definitions: Iterable[Definition], lines: LineIndex
+) -> tuple[tuple[Reference, ...], tuple[Import, ...]]:
+    """Return the names that a file uses, in order of first use, and what it imports.
+
+    A name on the line of its own definition is no use of it.
+    """
+    defined = {(definition.name, definition.line) for definition in definitions}
+    uses: dict[str, dict[int, bool]] = {}
+    line, next_start = 1, lines.start_of(2)
+    for start, end in names.uses:
+        if start >= next_start:  # uses are in order: most are on the line of the last one
+            line = lines.line_of(start)
+            next_start = lines.start_of(line + 1)
+        name = source[start:end].decode(errors="replace").lstrip("$@:")
+        known = uses.get(name)
+        if known is None:
+            if (
+                not MIN_NAME_CHARACTERS <= len(name) <= MAX_NAME_CHARACTERS
+                or name in _NOISE
+                or len(uses) >= MAX_REFERENCES
+            ):
+                continue
+            known = uses[name] = {}
+        if line in known:
+            known[line] = known[line] or start in names.calls
+        elif len(known) < MAX_REFERENCE_LINES and (name, line) not in defined:
+            known[line] = start in names.calls
+    references = tuple(
+        Reference(name, tuple(known), tuple(at for at, called in known.items() if called))
+        for name, known in uses.items()
+        if known
+    )
+    return references, tuple(_imports(source, names, lines))
+
+
+def _imports(source: bytes, names: RawNames, lines: LineIndex) -> Iterator[Import]:
+    for start, end in sorted(names.imports)[:MAX_IMPORTS]:
+        target = source[start:end].decode(errors="replace").strip(_QUOTES)
+        if target:
+            yield Import(" ".join(target.split())[:MAX_QUALIFIED_CHARACTERS], lines.line_of(start))
+
+
+def _split_name(entry: RawDefinition) -> tuple[str, str]:
+    """Return the owner that a name carries, as in `Shape::area`, and the name without it."""
+    name = " ".join(entry.name.split()).lstrip("$")
+    if entry.kind in ("rule", "section", "element"):
+        return "", name
+    spelled = name.replace("::", ".").replace("\\", ".").replace(".prototype.", ".")
+    if entry.kind == "namespace":
+        return "", spelled.strip("\"'")
+    owner, _, last = spelled.rpartition(".")
+    owner = owner.removeprefix("module.").removeprefix("exports")
+    if owner in ("this", "self", "module"):
+        owner = ""
+    return entry.owner or owner, last.strip("\"'")
+
+
+def _kind(kind: str, above: str, owner: str) -> str:
+    if kind == "function" and (above in _TYPES or (owner and above != "function")):
+        return "method"
+    return kind
+
+
+def _signature(source: bytes, entry: RawDefinition) -> str:
+    """Return the text before the body on one line, or the first line."""
+    if entry.body is not None and entry.body > entry.start:
+        text = source[entry.start : min(entry.body, entry.start + 4 * MAX_SIGNATURE_CHARACTERS)]
+    else:
+        text = source[entry.start : min(entry.end, entry.start + _SIGNATURE_BYTES)]
+        text = text.partition(b"\n")[0]
+    line = " ".join(text.decode(errors="ignore").split())
+    return line.rstrip("{:= ")[:MAX_SIGNATURE_CHARACTERS]
