@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 
 import orjson
@@ -12,8 +11,6 @@ from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import Json, JsonObject
 
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
-_BLANK_LINES_BEFORE = re.compile(r"\A(?:[^\S\n]*\n)+")
-_BLANK_LINES_AFTER = re.compile(r"(?:\n[^\S\n]*)+\Z")
 _NOT_CONTENT = frozenset(
     {
         "body",
@@ -39,10 +36,13 @@ def normalise_body(body: str) -> str:
     """
     if "\r" in body or not body.isascii():
         body = body.replace("\r\n", "\n").translate(_BREAKS)
+    # Not by patterns: these cost the square of the number of blank lines inside the body.
     if body[:1].isspace():
-        body = _BLANK_LINES_BEFORE.sub("", body)
+        blank = len(body) - len(body.lstrip())
+        body = body[body.rfind("\n", 0, blank) + 1 :]
     if body[-1:].isspace():
-        body = _BLANK_LINES_AFTER.sub("", body)
+        end = body.find("\n", len(body.rstrip()))
+        body = body if end < 0 else body[:end]
     return body
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from commonplace.kernel.json_types import Json
 
 LONGEST_HEADER = 65_536
+MOST_BRACKETS = 500
+_NESTING = re.compile(r"(?:[-?][ \t]+){20}|^[ \t]{200}", re.M)
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _LINE = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*$")
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*?)[ \t]*$")
@@ -40,9 +42,13 @@ def _parse_yaml(header: str) -> Mapping[str, Json] | None:
     """Read a header as YAML; None if it is not, or not a mapping of plain values."""
     import yaml
 
+    if _NESTING.search(header) or header.count("[") + header.count("{") > MOST_BRACKETS:
+        return None  # libyaml needs seconds for thousands of levels
     try:
-        events = yaml.parse(header, Loader=yaml.CSafeLoader)
-        if any(isinstance(event, yaml.AliasEvent) for event in events):
+        if "&" in header and any(
+            isinstance(event, yaml.AliasEvent)
+            for event in yaml.parse(header, Loader=yaml.CSafeLoader)
+        ):
             return None  # aliases could make a small header large
         value = yaml.load(header, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -11,7 +11,16 @@ from pathlib import Path
 LONGEST_FILE = (4 << 20) + 1  # one byte more than the largest that a client reads
 MOST_FILES = 20_000
 SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "__pycache__"}
+DEEPEST = 100
 MANAGED = "/etc/claude-code/"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSurvey:
+    """The files below a folder, and the paths that were left out with reasons."""
+
+    files: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +81,49 @@ class FolderTree:
 
     def files_below(self, folder: str) -> tuple[str, ...]:
         """List the files below a folder, sorted by path; at most `MOST_FILES`."""
-        found = []
-        for path in self._walk(folder, set()):
-            found.append(path)
-            if len(found) == MOST_FILES:
-                break
-        return tuple(sorted(found))
+        return self.survey(folder).files
 
-    def _walk(self, folder: str, visited: set[Path]) -> Iterator[str]:
+    def survey(self, folder: str = ".") -> TreeSurvey:
+        """List the files below a folder, and what was left out, each with the reason."""
+        files: list[str] = []
+        left_out: list[tuple[str, str]] = []
+        for path, reason in self._walk(folder, set(), 0):
+            if reason:
+                left_out.append((path, reason))
+            elif len(files) == MOST_FILES:
+                left_out.append((folder, f"only the first {MOST_FILES} files were read"))
+                break
+            else:
+                files.append(path)
+        return TreeSurvey(tuple(sorted(files)), tuple(sorted(left_out)))
+
+    def _walk(self, folder: str, visited: set[Path], depth: int) -> Iterator[tuple[str, str]]:
+        """Yield every path below a folder, with the reason if it is left out."""
         real = self._locate(folder)
-        if real is None or real in visited or not real.is_dir():
+        if real is None or not real.is_dir():
+            return
+        if real in visited:
+            yield folder, "a link to a folder that is searched anyway"
             return
         visited.add(real)
         prefix = "" if folder == "." else f"{folder}/"
         for name in self.names(folder):
             path = prefix + name
             located = self._locate(path)
-            if located is None:
-                continue
-            if located.is_dir():
-                if name not in SKIPPED_FOLDERS:
-                    yield from self._walk(path, visited)
-            elif located.is_file():
-                yield path
+            if not name.isprintable() and not _is_text(name):
+                yield path.encode("utf-8", "replace").decode(), "its name is not UTF-8"
+            elif located is None:
+                yield path, "a link that leaves the folder"
+            elif located.is_dir():
+                if name in SKIPPED_FOLDERS:
+                    yield path, "not searched"
+                elif depth == DEEPEST:
+                    yield path, f"deeper than {DEEPEST} folders"
+                else:
+                    yield from self._walk(path, visited, depth + 1)
+            else:
+                yield path, "" if located.is_file() else "not a regular file"
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
