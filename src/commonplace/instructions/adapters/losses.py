@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from commonplace.instructions.adapters.dialects import EVERYTHING
 from commonplace.instructions.adapters.reading import read_rule_file
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
 from commonplace.instructions.adapters.writing import ClientExport, ExportedRule, join_sections
+from commonplace.instructions.clients.copilot import EVERYTHING
 from commonplace.kernel.json_types import Json
 
 CATALOGUE_FIELDS: Mapping[str, Json] = {
@@ -108,9 +108,7 @@ def read_export(export: ClientExport) -> dict[str, PortableRule]:
     return rules
 
 
-def _compare(
-    id_: str, before: PortableRule, after: PortableRule, client: str
-) -> list[FieldLoss]:
+def _compare(id_: str, before: PortableRule, after: PortableRule, client: str) -> list[FieldLoss]:
     losses = []
 
     def lose(name: str, old: Json, new: Json, why: str) -> None:
@@ -119,20 +117,22 @@ def _compare(
 
     lose("body", before.text, after.text, f"{client} cannot hold this text as it is")
     lose("activation", before.activation.value, after.activation.value, _why_flattened(before))
-    if _normal_globs(before) != _normal_globs(after):
+    if not (_applies_to_all(before) and _applies_to_all(after)):
         lose("appliesTo", list(before.globs), list(after.globs), _why_globs(before, after))
     lose("title", before.title, after.title, "read from the heading or the file's name")
-    why = f"{client} has no description" if not after.description else "cut, or taken from the title"
+    why = (
+        f"{client} has no description" if not after.description else "cut, or taken from the title"
+    )
     lose("description", before.description, after.description, why)
     for key, value in before.header.items():
         lose(f"header.{key}", value, after.header.get(key), f"{client} has no such field")
     return losses
 
 
-def _normal_globs(rule: PortableRule) -> tuple[str, ...]:
-    """Globs that say everything of a rule that always applies say nothing."""
-    always = rule.activation is RuleActivation.ALWAYS
-    return () if always and EVERYTHING.intersection(rule.globs) else rule.globs
+def _applies_to_all(rule: PortableRule) -> bool:
+    """Tell whether a rule always applies, and its globs, if any, say the same."""
+    everything = not rule.globs or bool(EVERYTHING.intersection(rule.globs))
+    return rule.activation is RuleActivation.ALWAYS and everything
 
 
 def _why_flattened(before: PortableRule) -> str:

@@ -101,9 +101,7 @@ def _read_single(path: str, content: str, dialect: str) -> tuple[FoundRule, tupl
     meaning = format_.read(parsed.fields)
     text = normalise_body(parsed.body)
     description = parsed.fields.get("description")
-    header = {
-        key: plain(value) for key, value in parsed.fields.items() if key not in format_.known
-    }
+    header = {key: plain(value) for key, value in parsed.fields.items() if key not in format_.known}
     if description is not None and not isinstance(description, str):
         description = str(plain(description))
     if dialect == "cline" and "paths" in parsed.fields and meaning.note and not meaning.globs:

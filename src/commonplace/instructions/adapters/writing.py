@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from commonplace.instructions.adapters.dialects import AMP_FOLDER, DIALECTS, EVERYTHING
+from commonplace.instructions.adapters.dialects import AMP_FOLDER, DIALECTS
 from commonplace.instructions.adapters.marker import mark_file, mark_section
 from commonplace.instructions.adapters.naming import numbered, skill_name
 from commonplace.instructions.adapters.places import place_of
 from commonplace.instructions.adapters.reading import MENTIONS
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
 from commonplace.instructions.adapters.yaml_header import write_header
+from commonplace.instructions.clients.copilot import EVERYTHING
 from commonplace.instructions.rulefiles.formats import format_of
 from commonplace.kernel.json_types import JsonObject
 

@@ -29,7 +29,12 @@ def read(path: str, text: str) -> PortableRule:
         ("web/.cursor/rules/a.mdc", "globs: '*.ts'", GLOB, ("web/*.ts",)),
         ("web/.cursor/rules/a.mdc", "alwaysApply: true", GLOB, ("web/**",)),
         ("collection/a.mdc", "globs: **/*", GLOB, ("**/*",)),
-        (".claude/rules/a.md", "paths:\n  - src/**\n  - '!src/x/**'", GLOB, ("src/**", "!src/x/**")),
+        (
+            ".claude/rules/a.md",
+            "paths:\n  - src/**\n  - '!src/x/**'",
+            GLOB,
+            ("src/**", "!src/x/**"),
+        ),
         (".claude/rules/a.md", "name: x", ALWAYS, ()),
         ("web/.claude/rules/a.md", "paths: ['!*.ts']", GLOB, ("!web/*.ts",)),
         (".github/instructions/a.instructions.md", "applyTo: '**/*.py,a'", GLOB, ("**/*.py", "a")),

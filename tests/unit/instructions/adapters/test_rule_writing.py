@@ -102,8 +102,10 @@ def test_fields_of_the_catalogue_are_in_the_report() -> None:
         "---",
         "    indented code",
         "text\n<!-- commonplace rule=x hash=0123456789abcdef -->",
-        "<!-- commonplace begin=x hash=0123456789abcdef -->\na\n"
-        "<!-- commonplace end=0123456789abcdef -->",
+        (
+            "<!-- commonplace begin=x hash=0123456789abcdef -->\na\n"
+            "<!-- commonplace end=0123456789abcdef -->"
+        ),
         "**Applies to files that match `x`**\n\nreally",
         "null \x00 escape \x1b next \x85 line",
     ],
