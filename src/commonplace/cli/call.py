@@ -14,8 +14,6 @@ from commonplace.cli.session import fail, session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
-BYTES_PER_TOKEN = 4  # a common rule of thumb; JSON schemas come out close to it
-
 
 def call(
     tool: Annotated[
@@ -78,6 +76,7 @@ def tools(
     from commonplace.cli.profiles import PROFILES
     from commonplace.dispatch.describe import describe
     from commonplace.dispatch.registry import Selection
+    from commonplace.kernel.tokens import count_tokens
 
     if profile is not None and profile not in PROFILES:
         raise CommonplaceError(
@@ -103,7 +102,7 @@ def tools(
                 "tier": tool.tier.value,
                 "scope": "by arguments" if callable(tool.scope) else tool.scope.value,
                 "writes": not tool.read_only,
-                "tokens": round(len(orjson.dumps(described)) / BYTES_PER_TOKEN),
+                "tokens": count_tokens(orjson.dumps(described).decode()),
                 "summary": tool.description.split(". ")[0].strip(),
             }
         )
@@ -114,7 +113,8 @@ def tools(
         return
     columns = ("name", "toolset", *(("tier",) if all_tools else ()), "scope", "tokens", "summary")
     out.print(table(columns, [[row[column] for column in columns] for row in rows], one_line=True))
-    out.print(f"{len(rows)} tools, about {sum(row['tokens'] for row in rows):,} tokens of listing")
+    tokens = sum(row["tokens"] for row in rows)
+    out.print(f"{len(rows)} tools, at most {tokens:,} tokens of listing")
 
 
 def _object(text: str | None) -> JsonObject:
