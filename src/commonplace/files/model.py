@@ -267,14 +267,28 @@ class FoundChunk:
     chunk: StoredChunk
     score: float
     explain: Mapping[str, Json]
+    merged: tuple[StoredChunk, ...] = ()  # other chunks of the passage; all touch
 
     @property
     def path(self) -> FilePath:
         return self.chunk.path
 
     @property
+    def parts(self) -> list[StoredChunk]:
+        """Return the chunks of the passage in the order of the file."""
+        return sorted((self.chunk, *self.merged), key=lambda chunk: chunk.start)
+
+    @property
+    def start(self) -> int:
+        return self.parts[0].start
+
+    @property
+    def end(self) -> int:
+        return self.parts[-1].end
+
+    @property
     def content(self) -> str:
-        return self.chunk.text
+        return "".join(chunk.text for chunk in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from commonplace.files.store.protocol import ChunkStore
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import FilesSearch
+from commonplace.search.fusion import ABSTAIN_BELOW
+from commonplace.search.lexical.retriever import MAX_QUERY_CHARACTERS
 from commonplace.search.model import (
     Partition,
     Retrieval,
@@ -26,6 +28,10 @@ from commonplace.search.model import (
     SearchHit,
     SearchUnavailableError,
 )
+from commonplace.search.relevance.evidence import CandidateText
+from commonplace.search.relevance.passages import RankedRange, choose_passages
+from commonplace.search.relevance.query import QueryReading, read_query
+from commonplace.search.relevance.ranking import keys_to_read, rank_by_text
 from commonplace.search.semantic.model_http import NO_KEY, ModelError
 from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
@@ -80,29 +86,40 @@ class FileSearch:
         if not is_prefix_of_paths(query.path_prefix):
             return FileSearchResult([], "lexical")
         options, widen = self._options, 1
+        reading = read_query(query.text[:MAX_QUERY_CHARACTERS])
         while True:
             wanted = widen * (options.bm25_candidates + options.vector_candidates)
-            retrieval = await self._retrieve(query, wanted, widen)
-            most = query.limit if self._reranker is None else wanted
-            live = await self._live(query, retrieval.hits, most)
-            if (
-                len(live) >= query.limit
-                or len(live) == len(retrieval.hits)
-                or wanted >= MOST_RETRIEVED
-            ):
+            retrieval = await self._retrieve(query, reading, wanted, widen)
+            known = _KnownChunks(self._chunks, query)
+            hits = await self._judge(reading, retrieval, known)
+            live = await known.live(hits, wanted if self._reranker else _candidates(query.limit))
+            if len(live) >= query.limit or len(live) == len(hits) or wanted >= MOST_RETRIEVED:
                 break
             widen *= WIDER
         ranking = await self._rank(query, live)
-        self._chunks.note_served(query.tenant, [found.chunk.id for found in ranking.chunks])
+        served = [part.id for found in ranking.chunks for part in found.parts]
+        self._chunks.note_served(query.tenant, served)
+        best = max((found.score for found in ranking.chunks), default=0.0)
         # the scores of another model are not calibrated, so nothing can be said about them
-        doubt = (retrieval.doubt,) if retrieval.doubt is not None and not ranking.mode else ()
+        doubted = retrieval.doubt is not None and not ranking.mode and best < ABSTAIN_BELOW
+        doubt = (retrieval.doubt,) if doubted and retrieval.doubt else ()
         return FileSearchResult(
             ranking.chunks,
             retrieval.mode + ranking.mode,
             retrieval.notes + ranking.notes + doubt,
         )
 
-    async def _retrieve(self, query: FileQuery, limit: int, widen: int) -> Retrieval:
+    async def _judge(
+        self, reading: QueryReading, retrieval: Retrieval, known: _KnownChunks
+    ) -> tuple[SearchHit, ...]:
+        """Rank the hits by what their texts add."""
+        chunks = await known.read(keys_to_read(reading, retrieval))
+        texts = {chunk.key: CandidateText(chunk.key, chunk.path, chunk.text) for chunk in chunks}
+        return rank_by_text(reading, retrieval, texts)
+
+    async def _retrieve(
+        self, query: FileQuery, reading: QueryReading, limit: int, widen: int
+    ) -> Retrieval:
         try:
             return await self._retriever.retrieve(
                 Partition(query.tenant, "files", query.project),
@@ -112,6 +129,7 @@ class FileSearch:
                 prefix=query.path_prefix,
                 model_key=query.model_key,
                 widen=widen,
+                reading=reading,
             )
         except SearchUnavailableError as unavailable:
             cause = unavailable.__cause__
@@ -125,35 +143,23 @@ class FileSearch:
                 retryable=True,
             ) from unavailable
 
-    async def _live(
-        self, query: FileQuery, hits: Sequence[SearchHit], most: int
-    ) -> list[tuple[StoredChunk, SearchHit]]:
-        """Keep the first hits whose chunk is still in its file; the index lags behind writes."""
-        found: list[tuple[StoredChunk, SearchHit]] = []
-        remaining = iter(hits)
-        while len(found) < most and (part := list(islice(remaining, most))):
-            keys = [hit.key for hit in part]
-            chunks = await self._chunks.chunks(query.tenant, query.project, keys)
-            stored = {chunk.key: chunk for chunk in chunks}
-            pairs = ((stored[hit.key], hit) for hit in part if hit.key in stored)
-            found += [(chunk, hit) for chunk, hit in pairs if chunk.live == chunk.text.encode()]
-        return found[:most]
-
     async def _rank(
         self, query: FileQuery, live: Sequence[tuple[StoredChunk, SearchHit]]
     ) -> _Ranking:
         """Rank by the rerank model if there is one and it answers, else by fused scores."""
         fused = [FoundChunk(chunk, hit.score, _explain(hit)) for chunk, hit in live]
         if self._reranker is None or not live:
-            return _Ranking(fused[: query.limit])
+            return _Ranking(merge_chunks(fused, query.limit))
         if query.model_key is None:
-            return _Ranking(fused[: query.limit], notes=(f"ranked by fused scores: {NO_KEY}",))
+            notes = (f"ranked by fused scores: {NO_KEY}",)
+            return _Ranking(merge_chunks(fused, query.limit), notes=notes)
         try:
             rows = await self._reranker.rerank(
                 query.text, [found.content for found in fused], query.limit, query.model_key
             )
         except ModelError as error:
-            return _Ranking(fused[: query.limit], notes=(f"ranked by fused scores: {error}",))
+            notes = (f"ranked by fused scores: {error}",)
+            return _Ranking(merge_chunks(fused, query.limit), notes=notes)
         chunks = [
             FoundChunk(
                 fused[row.at].chunk,
@@ -163,6 +169,68 @@ class FileSearch:
             for row in rows
         ]
         return _Ranking(chunks, "+rerank")
+
+
+class _KnownChunks:
+    """The chunks of one query that were read so far."""
+
+    def __init__(self, store: ChunkStore, query: FileQuery) -> None:
+        self._store = store
+        self._query = query
+        self._read: dict[str, StoredChunk | None] = {}
+
+    async def read(self, keys: Sequence[str]) -> list[StoredChunk]:
+        """Return the chunks that are still in their file; the index lags behind writes."""
+        missing = [key for key in keys if key not in self._read]
+        if missing:
+            chunks = await self._store.chunks(self._query.tenant, self._query.project, missing)
+            self._read |= dict.fromkeys(missing)
+            self._read |= {
+                chunk.key: chunk for chunk in chunks if chunk.live == chunk.text.encode()
+            }
+        found = (self._read[key] for key in keys)
+        return [chunk for chunk in found if chunk is not None]
+
+    async def live(
+        self, hits: Sequence[SearchHit], most: int
+    ) -> list[tuple[StoredChunk, SearchHit]]:
+        """Return the first hits whose chunk is still in its file."""
+        found: list[tuple[StoredChunk, SearchHit]] = []
+        remaining = iter(hits)
+        while len(found) < most and (part := list(islice(remaining, most))):
+            stored = {chunk.key: chunk for chunk in await self.read([hit.key for hit in part])}
+            found += [(stored[hit.key], hit) for hit in part if hit.key in stored]
+        return found[:most]
+
+
+def _candidates(limit: int) -> int:
+    """Return how many chunks are read for so many passages: some of them touch."""
+    return limit + limit // 2 + 2
+
+
+def merge_chunks(ranked: Sequence[FoundChunk], limit: int) -> list[FoundChunk]:
+    """Return at most `limit` passages, best first; chunks that touch become one."""
+    rows = [
+        RankedRange(at, found.path, found.start, found.end, found.score)
+        for at, found in enumerate(ranked)
+    ]
+    passages = []
+    for passage in choose_passages(rows, limit):
+        best = ranked[passage.parts[0].at]
+        explain = dict(best.explain)
+        if len(passage.parts) > 1:
+            explain["merged_chunks"] = len(passage.parts)
+        if passage.score != best.score:
+            explain["before_crowding"] = best.score
+        passages.append(
+            FoundChunk(
+                best.chunk,
+                round(passage.score, 6),
+                explain,
+                tuple(ranked[part.at].chunk for part in passage.parts[1:]),
+            )
+        )
+    return passages
 
 
 def check_query(text: str) -> None:

@@ -20,11 +20,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.json_types import JsonObject
-from commonplace.search.model import LexicalMatch, LexicalResult, SearchHit
+from commonplace.search.model import (
+    MAX_TERMS_OF_PASSAGE,
+    LexicalMatch,
+    LexicalResult,
+    SearchHit,
+)
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
@@ -53,6 +58,28 @@ ABSTAIN_BELOW = 0.025  # best score below which probably nothing answers
 SMALL = 30  # passages; in a smaller collection the same evidence says more (ADR 0222)
 SMALL_GAIN = 1.05  # log odds that grow with ln(SMALL / passages)
 WORDS_SMALL_GAIN = 1.2  # the same without a semantic side
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How the evidence of one query becomes scores, for whoever finds more evidence later.
+
+    `unread`: the share of the query that no model read; `prior`: log odds known before.
+    """
+
+    parameters: Parameters
+    unread: float
+    prior: float
+
+    @property
+    def full_match(self) -> float:
+        """Return the evidence of a document with every word of an informative query."""
+        return self.parameters.lexical_weight * (1 + self.parameters.coverage_gain)
+
+    def score(self, evidence: float, log_odds: float = 0.0) -> float:
+        return calibrate_score(
+            evidence, self.parameters, unread=self.unread, prior=self.prior + log_odds
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +166,8 @@ def fuse(
     `cosines` None: there was no semantic side. `vectors` are those of the candidates; without them
     there is no consensus. `legibility` says how well the model read the query.
     """
-    information = sum(term.idf for term in lexical.terms)
+    # most informative first: a passage has room for so many words of a long query
+    information = sum(term.idf for term in lexical.terms[:MAX_TERMS_OF_PASSAGE])
     idf = {term.term: term.idf for term in lexical.terms}
     matches = {match.key: match for match in lexical.matches}
     found = {
@@ -171,7 +199,8 @@ def fuse(
         if explained:
             explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
             _explain_meaning(explain, cosine, agreed.get(key), legibility)
-        hits.append(_make_hit(key, score, side, cosine, match, explain))
+        hit = _make_hit(key, score, side, cosine, match, explain)
+        hits.append(replace(hit, evidence=semantic + words))
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
 
@@ -248,7 +277,9 @@ def _judge(
 ) -> _Lexical:
     share = min(1.0, max(0.0, match.score / result.ceiling)) if result.ceiling > 0 else 0.0
     coverage = (
-        sum(idf.get(term, 0.0) for term in match.terms) / information if information > 0 else 0.0
+        min(1.0, sum(idf.get(term, 0.0) for term in match.terms) / information)
+        if information > 0
+        else 0.0
     )
     evidence = lexical_evidence(share, coverage, information, result.documents, parameters)
     return _Lexical(share, coverage, evidence)

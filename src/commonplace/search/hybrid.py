@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from commonplace.search.fusion import DEFAULT, Parameters, Weights, fuse, size_prior
+from commonplace.search.fusion import DEFAULT, Calibration, Parameters, Weights, fuse, size_prior
 from commonplace.search.model import (
     LexicalResult,
     Neighbours,
@@ -75,6 +75,7 @@ class HybridResult:
     answered_by: int | None  # position of the semantic query that gave the neighbours
     skipped: tuple[str, ...]  # why each semantic query before it was skipped
     lexical_error: SearchUnavailableError | None = None  # set: ranked by meaning alone
+    calibration: Calibration | None = None  # None: the weights are fixed
 
 
 async def search(
@@ -96,6 +97,7 @@ async def search(
     elif near is not None:
         found = await _complete(words, found, near)
     documents = found.documents or (near.rows if near is not None else 0)
+    prior = size_prior(documents, with_meaning=near is not None) if judgement.size_prior else 0.0
     hits = fuse(
         found,
         near.cosines if near is not None else None,
@@ -103,11 +105,18 @@ async def search(
         judgement.fixed,
         near.vectors if near is not None else None,
         legibility=answer.legibility,
-        prior=size_prior(documents, with_meaning=near is not None) if judgement.size_prior else 0.0,
+        prior=prior,
         explained=judgement.explained,
     )
+    unread = 1.0 if near is None else 1.0 - answer.legibility
     return HybridResult(
-        tuple(hits), found, near, answer.position, tuple(answer.skipped), lexical_error
+        tuple(hits),
+        found,
+        near,
+        answer.position,
+        tuple(answer.skipped),
+        lexical_error,
+        Calibration(judgement.parameters, unread, prior) if judgement.fixed is None else None,
     )
 
 

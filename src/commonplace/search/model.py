@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # numpy is optional, and heavy to import
     import numpy as np
     import numpy.typing as npt
 
+    from commonplace.search.fusion import Calibration
+    from commonplace.search.relevance.query import QueryReading
+
     Vectors = npt.NDArray[np.float32]
 
 
@@ -88,6 +91,11 @@ class Sharing:
     contents: Mapping[str, Terms] = field(default_factory=dict)  # by key
 
 
+MAX_TERMS_OF_PASSAGE = 24  # of a query that one passage can be expected to hold
+EVEN: Mapping[str, float] = {}
+"""No term of a query counts more than its idf."""
+
+
 class LexicalStore(Protocol):
     """BM25 over the postings of a partition.
 
@@ -102,10 +110,12 @@ class LexicalStore(Protocol):
         limit: int,
         weights: Mapping[str, float],
         prefix: str = "",
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         """Return the best documents whose key starts with `prefix`.
 
-        `weights`: field to weight; other fields are not searched.
+        `weights`: field to weight; other fields are not searched. `emphasis`: term to the weight of
+        its idf; 1 for terms that are not in it.
         """
         ...
 
@@ -133,6 +143,7 @@ class SearchHit:
     semantic: float | None = None  # 0 to 1; None = the semantic side did not return it
     terms: tuple[str, ...] = ()  # query terms of the document
     explain: Mapping[str, Json] = field(default_factory=dict)
+    evidence: float = 0.0  # what the score was calibrated from
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +154,9 @@ class Retrieval:
     mode: str
     notes: tuple[str, ...] = ()
     doubt: str | None = None  # probably nothing answers; about these scores only
+    terms: tuple[QueryTerm, ...] = ()  # of the query
+    documents: int = 0  # of the partition
+    calibration: Calibration | None = None  # None: the scores cannot take more evidence
 
 
 class Retriever(Protocol):
@@ -158,11 +172,13 @@ class Retriever(Protocol):
         prefix: str = "",
         model_key: str | None = None,
         widen: int = 1,
+        reading: QueryReading | None = None,
     ) -> Retrieval:
         """Return the best documents.
 
-        `model_key` is the caller's own key for external models. `widen` multiplies the number of
-        candidates, for a caller that had to drop some.
+        `reading` says how the query is to be read; None: every word counts the same. `model_key`
+        is the caller's own key for external models. `widen` multiplies the number of candidates,
+        for a caller that had to drop some.
         """
         ...
 

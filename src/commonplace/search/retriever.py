@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.json_types import JsonObject
@@ -12,6 +12,7 @@ from commonplace.search.fusion import DEFAULT, Parameters, Weights, describe, do
 from commonplace.search.lexical.retriever import cut_query
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
+    EVEN,
     LexicalResult,
     LexicalStore,
     Neighbours,
@@ -22,6 +23,7 @@ from commonplace.search.semantic.local import LocalSemanticSide, Semantics
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
+    from commonplace.search.relevance.query import QueryReading
 
 NO_MODEL = "no embedding model is installed; run: commonplace models install"
 
@@ -37,6 +39,7 @@ class ScoresKeys(Protocol):
         keys: Sequence[str],
         *,
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult: ...
 
 
@@ -80,16 +83,24 @@ class PartitionWords:
     limit: int
     weights: Mapping[str, float]
     prefix: str
+    emphasis: Mapping[str, float] = field(default_factory=dict)
 
     async def find(self) -> LexicalResult:
         return await self.store.search(
-            self.partition, self.terms, limit=self.limit, weights=self.weights, prefix=self.prefix
+            self.partition,
+            self.terms,
+            limit=self.limit,
+            weights=self.weights,
+            prefix=self.prefix,
+            emphasis=self.emphasis,
         )
 
     async def score(self, keys: Sequence[str]) -> LexicalResult | None:
         if not self.terms or not isinstance(self.store, ScoresKeys):
             return None
-        return await self.store.score_keys(self.partition, self.terms, keys, weights=self.weights)
+        return await self.store.score_keys(
+            self.partition, self.terms, keys, weights=self.weights, emphasis=self.emphasis
+        )
 
 
 class PartitionMeaning:
@@ -158,17 +169,21 @@ class HybridRetriever:
         prefix: str = "",
         model_key: str | None = None,
         widen: int = 1,
+        reading: QueryReading | None = None,
     ) -> Retrieval:
         policy = self._policy
         query, notes = cut_query(query)
         words = PartitionWords(
             self._lexical,
             partition,
-            query_terms(query),
+            query_terms(query) if reading is None else _strongest_terms(reading),
             policy.lexical_candidates * widen,
             weights,
             prefix,
+            EVEN if reading is None or not reading.is_weighed else reading.terms,
         )
+        if reading is not None:
+            query = reading.meaning
         # configured weights hold however well the model reads the query
         judged = policy.fixed is None
         wanted = policy.semantic_candidates * widen
@@ -187,6 +202,9 @@ class HybridRetriever:
             "hybrid" if side is not None else "lexical",
             (*notes, *self._notes(result)),
             doubt_about(hits[0].score) if hits and calibrated else None,
+            result.words.terms,
+            result.words.documents,
+            result.calibration,
         )
 
     def parameters(self) -> JsonObject:
@@ -214,3 +232,8 @@ class HybridRetriever:
                 f"were ranked by words alone"
             )
         return notes
+
+
+def _strongest_terms(reading: QueryReading) -> list[str]:
+    """Return the terms of a reading, the strongest first: a store reads so many of them."""
+    return sorted(reading.terms, key=lambda term: -reading.terms[term])

@@ -250,7 +250,14 @@ class CountingWords:
         self.asked: list[int] = []
 
     async def search(
-        self, partition: Any, terms: Any, *, limit: int, weights: Any, prefix: str = ""
+        self,
+        partition: Any,
+        terms: Any,
+        *,
+        limit: int,
+        weights: Any,
+        prefix: str = "",
+        emphasis: Any = None,
     ) -> LexicalResult:
         self.asked.append(limit)
         return LexicalResult()

@@ -20,6 +20,7 @@ from commonplace.search.fusion import ABSTAIN_BELOW, Weights
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import (
+    EVEN,
     IndexDocument,
     LexicalResult,
     Partition,
@@ -218,6 +219,7 @@ class NoWords:
         limit: int,
         weights: Mapping[str, float],
         prefix: str = "",
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         raise SearchUnavailableError("database is malformed")
 
@@ -246,6 +248,7 @@ class BrokenWhileScoring:
         keys: Sequence[str],
         *,
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         self._stores.database.write_now(lambda c: c.execute("DROP TABLE search_posting") and None)
         return await self._stores.postings.score_keys(partition, terms, keys, weights=weights)

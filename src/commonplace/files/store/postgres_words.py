@@ -25,6 +25,8 @@ from commonplace.search.lexical.plan import MAX_LOOKUPS, MAX_QUERY_TERMS, inform
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.ranking import SCORE_DIGITS, TIE_ROOM
 from commonplace.search.model import (
+    EVEN,
+    MAX_TERMS_OF_PASSAGE,
     IndexDocument,
     LexicalMatch,
     LexicalResult,
@@ -64,9 +66,12 @@ class PostgresWords:
         limit: int,
         weights: Mapping[str, float],
         prefix: str = "",
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         return await self._read(
-            lambda connection: _rank(connection, partition, terms, weights, limit, prefix, None)
+            lambda connection: _rank(
+                connection, partition, terms, weights, limit, prefix, None, emphasis
+            )
         )
 
     async def score_keys(
@@ -76,11 +81,14 @@ class PostgresWords:
         keys: Sequence[str],
         *,
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         """Score given chunks wherever they rank; leave out those without a query term."""
         ids = [int(key.rpartition("#")[2]) for key in keys]
         return await self._read(
-            lambda connection: _rank(connection, partition, terms, weights, len(ids), "", ids)
+            lambda connection: _rank(
+                connection, partition, terms, weights, len(ids), "", ids, emphasis
+            )
         )
 
     async def _read(self, work: Callable[[PostgresConnection], LexicalResult]) -> LexicalResult:
@@ -136,6 +144,7 @@ def _rank(
     limit: int,
     prefix: str,
     ids: Sequence[int] | None,
+    emphasis: Mapping[str, float],
 ) -> LexicalResult:
     place = {"tenant": partition.tenant, "project": partition.scope}
     named = {
@@ -156,7 +165,11 @@ def _rank(
         _QUERIES["words_holders"], {"terms": _json(list(bound.values()))}
     ).fetchall()
     terms_by_idf = [
-        QueryTerm(asked[number - 1], int(count), idf(documents, int(count)))
+        QueryTerm(
+            asked[number - 1],
+            int(count),
+            idf(documents, int(count)) * emphasis.get(asked[number - 1], 1.0),
+        )
         for number, count in holders
     ]
     terms_by_idf = sorted(terms_by_idf, key=informative_first)[:MAX_QUERY_TERMS]
@@ -178,7 +191,7 @@ def _rank(
         tuple(matches[:limit]),
         tuple(terms_by_idf),
         documents,
-        sum(term.idf for term in terms_by_idf),
+        sum(term.idf for term in terms_by_idf[:MAX_TERMS_OF_PASSAGE]),
         MEASURE,
     )
 

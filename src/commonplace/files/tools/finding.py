@@ -51,8 +51,8 @@ def file_search_tool(service: Callable[[], FilesService]) -> Tool:
     def chunk_output(chunk: FoundChunk, query: str, explain: bool) -> FileChunkOutput:
         answer: FileChunkOutput = {
             "file_path": chunk.path,
-            "file_seek_start_bytes": chunk.chunk.start,
-            "file_seek_end_bytes": chunk.chunk.end,
+            "file_seek_start_bytes": chunk.start,
+            "file_seek_end_bytes": chunk.end,
             "chunk_content": chunk.content,
             "score": round(chunk.score, 6),
         }

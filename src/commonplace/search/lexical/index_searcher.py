@@ -24,7 +24,7 @@ from commonplace.search.lexical.ranking import (
     rank_buffered,
 )
 from commonplace.search.lexical.write_buffer import BufferedPostings, WriteBuffer
-from commonplace.search.model import LexicalMatch, LexicalResult, Partition, Sharing, Terms
+from commonplace.search.model import EVEN, LexicalMatch, LexicalResult, Partition, Sharing, Terms
 from commonplace.storage.relational import SqlConnection
 
 
@@ -64,6 +64,7 @@ class IndexSearcher:
         partition: Partition,
         terms: Sequence[str],
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> QueryPlan | None:
         """Return None where the partition holds nothing in the searched fields."""
         number = find_partition(connection, self._queries, partition)
@@ -83,7 +84,7 @@ class IndexSearcher:
             if self._buffer is not None
             else BufferedPostings()
         )
-        return plan_query(number, terms, fields, holding, buffered)
+        return plan_query(number, terms, fields, holding, buffered, emphasis)
 
     def search(
         self,
@@ -93,8 +94,9 @@ class IndexSearcher:
         limit: int,
         weights: Mapping[str, float],
         prefix: str,
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
-        plan = self.plan(connection, partition, terms, weights)
+        plan = self.plan(connection, partition, terms, weights, emphasis)
         return LexicalResult() if plan is None else self.run(connection, plan, limit, prefix)
 
     def run(
@@ -111,9 +113,10 @@ class IndexSearcher:
         terms: Sequence[str],
         keys: Sequence[str],
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         """Score given documents wherever they rank; leave out those without a query term."""
-        plan = self.plan(connection, partition, terms, weights)
+        plan = self.plan(connection, partition, terms, weights, emphasis)
         if plan is None:
             return LexicalResult()
         parameters = {

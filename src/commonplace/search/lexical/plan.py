@@ -9,7 +9,7 @@ import orjson
 
 from commonplace.search.lexical.bm25 import PASSAGES, TermWeight, idf
 from commonplace.search.lexical.write_buffer import BufferedPostings
-from commonplace.search.model import QueryTerm
+from commonplace.search.model import EVEN, MAX_TERMS_OF_PASSAGE, QueryTerm
 from commonplace.storage.relational import Row
 
 MAX_QUERY_TERMS = 64  # the most informative ones are kept
@@ -56,6 +56,7 @@ class _Holders:
 
     term: QueryTerm
     fields: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    emphasis: float = 1.0
 
 
 def field_statistics(
@@ -75,6 +76,7 @@ def plan_query(
     fields: Mapping[str, FieldStatistics],
     holding: Iterable[Row],
     buffered: BufferedPostings,
+    emphasis: Mapping[str, float] = EVEN,
 ) -> QueryPlan:
     """Weigh the terms; `holding` has term, list id, field and document count of each list."""
     total = max(statistics.documents for statistics in fields.values())
@@ -82,8 +84,15 @@ def plan_query(
         (term, name): (int(documents), int(list_id)) for term, list_id, name, documents in holding
     }
     found = [_find_holders(term, fields, lists, buffered, total) for term in terms]
+    if emphasis:
+        found = [_emphasize(holders, emphasis.get(holders.term.term, 1.0)) for holders in found]
     found.sort(key=lambda holders: informative_first(holders.term))
     return _weigh(partition_id, found[:MAX_QUERY_TERMS], fields, buffered, total)
+
+
+def _emphasize(holders: _Holders, factor: float) -> _Holders:
+    term = holders.term
+    return _Holders(replace(term, idf=term.idf * factor), holders.fields, factor)
 
 
 def _find_holders(
@@ -113,15 +122,16 @@ def _weigh(
     ids: dict[int, str] = {}
     weighted: list[TermWeight] = []
     buffered_weights: dict[tuple[str, str], TermWeight] = {}
-    ceiling, postings = 0.0, 0
+    ceilings: list[float] = []
+    postings = 0
     for holders in found:
         term = holders.term.term
         worth = {
-            name: fields[name].weight * idf(fields[name].documents, count)
+            name: holders.emphasis * fields[name].weight * idf(fields[name].documents, count)
             for name, (count, _) in holders.fields.items()
         }
         # A term without postings still counts against the others: half a match is half a score.
-        ceiling += PASSAGES.most * max(worth.values(), default=holders.term.idf)
+        ceilings.append(PASSAGES.most * max(worth.values(), default=holders.term.idf))
         for name, (count, list_id) in holders.fields.items():
             weight = PASSAGES.weigh(list_id or 0, worth[name], fields[name].average_length, count)
             if list_id is not None:
@@ -139,7 +149,8 @@ def _weigh(
         buffered_weights,
         postings,
         total,
-        ceiling,
+        # a passage has room for so many words of a long query
+        sum(sorted(ceilings, reverse=True)[:MAX_TERMS_OF_PASSAGE]),
     )
 
 

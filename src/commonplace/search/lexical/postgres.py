@@ -12,6 +12,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.lexical.index_searcher import IndexSearcher
 from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.search.model import (
+    EVEN,
     LexicalResult,
     Partition,
     SearchUnavailableError,
@@ -46,10 +47,11 @@ class PostgresPostings(IndexWriter):
         limit: int,
         weights: Mapping[str, float],
         prefix: str = "",
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         return await self._read(
             lambda connection: self._search.search(
-                connection, partition, terms, limit, weights, prefix
+                connection, partition, terms, limit, weights, prefix, emphasis
             )
         )
 
@@ -77,9 +79,12 @@ class PostgresPostings(IndexWriter):
         keys: Sequence[str],
         *,
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         return await self._read(
-            lambda connection: self._search.score(connection, partition, terms, keys, weights)
+            lambda connection: self._search.score(
+                connection, partition, terms, keys, weights, emphasis
+            )
         )
 
     async def contents(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:

@@ -19,6 +19,7 @@ from commonplace.search.lexical.posting_cache import PostingCache
 from commonplace.search.lexical.ranking import RankedDocument, SqlRanker
 from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import (
+    EVEN,
     LexicalResult,
     Partition,
     SearchUnavailableError,
@@ -109,9 +110,10 @@ class SqlitePostings(IndexWriter):
         limit: int,
         weights: Mapping[str, float],
         prefix: str = "",
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         return await self._run(
-            lambda connection: self._search.plan(connection, partition, terms, weights),
+            lambda connection: self._search.plan(connection, partition, terms, weights, emphasis),
             lambda plan: plan.postings,
             lambda connection, plan: self._search.run(connection, plan, limit, prefix),
             LexicalResult(),
@@ -146,9 +148,10 @@ class SqlitePostings(IndexWriter):
         keys: Sequence[str],
         *,
         weights: Mapping[str, float],
+        emphasis: Mapping[str, float] = EVEN,
     ) -> LexicalResult:
         with _as_unavailable(), self._database.snapshot() as connection:
-            return self._search.score(connection, partition, terms, keys, weights)
+            return self._search.score(connection, partition, terms, keys, weights, emphasis)
 
     async def contents(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         """Return the terms of given documents."""

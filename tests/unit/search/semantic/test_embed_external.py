@@ -247,7 +247,14 @@ class Words:
         self._away = away
 
     async def search(
-        self, partition: Partition, terms: Any, *, limit: int, weights: Any, prefix: str = ""
+        self,
+        partition: Partition,
+        terms: Any,
+        *,
+        limit: int,
+        weights: Any,
+        prefix: str = "",
+        emphasis: Any = None,
     ) -> LexicalResult:
         if self._away:
             raise SearchUnavailableError("the index is away")

@@ -1,0 +1,309 @@
+"""Evidence in the text and the path of a candidate, beside its words and its meaning.
+
+A look-up is answered by the passage that holds its text, a name by its definition, a frame of a
+stack trace by the function it names. Each finding adds to the evidence that words and meaning gave,
+in the same unit (see `search/fusion.py`); what kind of file it stands in moves the odds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.search.lexical.text import analyze
+from commonplace.search.relevance.file_kind import FileKind, kind_of_path
+from commonplace.search.relevance.query import QueryReading, QueryShape
+from commonplace.search.relevance.traces import NamedPlace
+
+_TOKEN = re.compile(r"\w+")
+_PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
+_DEFINED = re.compile(
+    r"^\s*(?:[\w@()<>\[\],:*&\"'. ]{0,120}\s)?(?:def|class|func|fn|fun|function\*?|struct|enum"
+    r"|interface|trait|type|const|let|var|val|module|namespace|record|object|protocol|union|typedef|define|sub|proc"
+    r"|macro_rules!|mod|static|impl)\s+(?:\([^()]{0,120}\)\s*)?$"
+)
+_AT_START = re.compile(
+    r"^\s*(?:[\w$]+\.)*(?:(?:export|public|private|protected|static|async|get|set)\s+)*$"
+)
+_TYPED = re.compile(r"^(?:[A-Za-z_][\w:<>,*&\[\]. ]{0,120}[\s*&>\]])$")
+_ASSIGNED = re.compile(r"\s*(?::[^=\n]{1,120})?=(?!=)|\s*:\s*\S")
+_CALLABLE = re.compile(r"\s*(?:<[^<>\n]{0,80}>)?\([^;\n]*$|\s*\([^;\n]*\)[^;\n]*\{\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceWeights:
+    """How much each finding adds, as a share of a full match by words; see ADR 0285."""
+
+    exact: float = 1.5  # the whole text of a look-up, as it was typed
+    phrase: float = 0.8  # the longest run of its words
+    defines: float = 0.8  # the definition of a name
+    frame: float = 0.8  # the function or line of the innermost frame
+    path: float = 0.4  # a file that the query names
+    file_name: float = 0.15  # a file whose name the query spells in words
+    same_file: float = 0.25  # of the evidence of the other candidates of a file
+    wrong_kind: float = 0.7  # log odds: code for a question, prose for a look-up
+    test: float = 0.7  # log odds of tests, unless asked for
+    generated: float = 2.0  # log odds of generated, vendored and lock files
+
+
+WEIGHTS = EvidenceWeights()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateText:
+    """A candidate with its text; `lines` are the first and the last one, where known."""
+
+    key: str
+    path: str
+    text: str
+    lines: tuple[int, int] | None = None
+    defines: frozenset[str] = frozenset()  # names that the symbol index has for it
+
+
+@dataclass(slots=True)
+class Finding:
+    """What a candidate's text adds to its evidence and to its log odds, and why."""
+
+    evidence: float = 0.0
+    log_odds: float = 0.0
+    reasons: JsonObject = field(default_factory=dict)
+
+    def add(self, name: str, evidence: float, reason: Json) -> None:
+        if evidence > 0:
+            self.evidence += evidence
+            self.reasons[name] = reason
+
+
+class EvidenceReader:
+    """Judges candidates of one query. Cost: one pass over each text per phrase and name."""
+
+    def __init__(
+        self,
+        reading: QueryReading,
+        idf: Mapping[str, float],
+        documents: int,
+        weights: EvidenceWeights = WEIGHTS,
+    ) -> None:
+        """`idf`: of the query's terms."""
+        self._reading = reading
+        self._idf = idf
+        self._rarest = math.log1p(max(1, documents))
+        self._weights = weights
+        self._phrases = [_Phrase.read(text, self._rarity) for text in reading.phrases]
+        self._symbols = {
+            name: min(1.0, weight / 2) * self._rarity(name)
+            for name, weight in reading.symbols.items()
+        }
+        self._title_terms = {term for term, weight in reading.terms.items() if weight >= 1.0}
+
+    def judge(self, candidate: CandidateText) -> Finding:
+        finding = Finding()
+        weights = self._weights
+        for phrase in self._phrases:
+            if phrase.stands_in(candidate.text):
+                finding.add("exact", weights.exact * phrase.worth, phrase.text[:80])
+            else:
+                share = phrase.share_of(candidate.text)
+                if share >= 0.4 and weights.phrase * phrase.worth * share**2 > finding.evidence:
+                    finding.add("phrase", weights.phrase * phrase.worth * share**2, round(share, 2))
+        self._judge_symbols(candidate, finding)
+        self._judge_path(candidate, finding)
+        self._judge_kind(candidate, finding)
+        return finding
+
+    def _rarity(self, text: str) -> float:
+        """Return the information in a text's terms, from 0 to 1, half at one rare word."""
+        told = sum(self._idf.get(term, 0.0) for term in set(analyze(text)))
+        return told / (told + self._rarest)
+
+    def _judge_symbols(self, candidate: CandidateText, finding: Finding) -> None:
+        defined = [
+            (worth, name)
+            for name, worth in self._symbols.items()
+            if name in candidate.defines
+            or (name in candidate.text and defines(candidate.text, name))
+        ]
+        if defined:
+            defined.sort(key=lambda item: (-item[0], item[1]))
+            # the first definition counts most: a class names many of its methods
+            total = sum(worth / (1 + at) for at, (worth, _) in enumerate(defined[:4]))
+            finding.add("defines", self._weights.defines * total, [name for _, name in defined[:4]])
+
+    def _judge_path(self, candidate: CandidateText, finding: Finding) -> None:
+        best, reason = 0.0, ""
+        for place in self._reading.places:
+            share = path_share(candidate.path, place.path)
+            if share <= 0:
+                continue
+            worth = self._weights.path * share
+            if self._reading.shape is QueryShape.PATH:
+                worth = 2 * self._weights.exact * share
+            at_line = (
+                place.line is not None
+                and candidate.lines is not None
+                and candidate.lines[0] <= place.line <= candidate.lines[1]
+            )
+            named = place.symbol is not None and (
+                place.symbol in candidate.defines
+                or (place.symbol in candidate.text and defines(candidate.text, place.symbol))
+            )
+            if at_line or named:
+                worth += self._weights.frame * share
+            worth /= 1 + 0.35 * (place.depth or 0)
+            if worth > best:
+                best, reason = worth, _name_place(place)
+        finding.add("path", best, reason)
+        stem = candidate.path.rpartition("/")[2].partition(".")[0]
+        words = (
+            set(analyze(stem)) if stem.strip("_") not in ("init", "index", "main", "mod") else set()
+        )
+        if words and words <= self._title_terms:
+            finding.add("file_name", self._weights.file_name * self._rarity(stem), stem)
+
+    def _judge_kind(self, candidate: CandidateText, finding: Finding) -> None:
+        kind = kind_of_path(candidate.path)
+        reading, weights = self._reading, self._weights
+        lost = 0.0
+        if kind is FileKind.GENERATED:
+            lost = weights.generated
+        elif kind is FileKind.TEST and not reading.wants_tests:
+            lost = weights.test
+        elif (
+            kind in (FileKind.PROSE, FileKind.DATA) and reading.is_code and not reading.wants_prose
+        ):
+            lost = weights.wrong_kind
+        if lost and "path" not in finding.reasons:
+            finding.log_odds -= lost
+            finding.reasons["file_kind"] = kind.value
+
+
+def add_file_evidence(
+    evidence: Mapping[str, float], paths: Mapping[str, str], share: float = WEIGHTS.same_file
+) -> dict[str, float]:
+    """Return for each candidate what the other candidates of its file add.
+
+    A file with several good passages is the likelier place; each further one counts half.
+    """
+    by_path: dict[str, list[float]] = {}
+    for key, value in evidence.items():
+        by_path.setdefault(paths[key], []).append(value)
+    for values in by_path.values():
+        values.sort(reverse=True)
+    added = {}
+    for key, value in evidence.items():
+        others = list(by_path[paths[key]])
+        others.remove(value)
+        added[key] = share * sum(other / 2**at for at, other in enumerate(others[:4]))
+    return added
+
+
+def path_share(path: str, named: str) -> float:
+    """Return how well a named path fits a file: 1 if one is the end of the other.
+
+    The same file name in another folder fits the less, the more folders differ.
+    """
+    ours, theirs = (
+        path.strip("/").split("/"),
+        [p for p in named.split("/") if p not in ("", ".", "..")],
+    )
+    same = 0
+    while same < min(len(ours), len(theirs)) and ours[-1 - same] == theirs[-1 - same]:
+        same += 1
+    if not same:
+        return 0.0
+    if same == min(len(ours), len(theirs)):
+        return 1.0 if same > 1 or len(theirs) == 1 else 0.7
+    return 0.2 + 0.15 * (same - 1)
+
+
+def defines(text: str, name: str) -> bool:
+    """Return whether a text defines a name, judged by the line it stands in."""
+    at = text.find(name)
+    tries = 0
+    while at >= 0 and tries < 20:
+        tries += 1
+        end = at + len(name)
+        if not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1])):
+            start = text.rfind("\n", 0, at) + 1
+            if at - start <= _PREFIX_CHARACTERS and _is_definition(text, start, at, end):
+                return True
+        at = text.find(name, end)
+    return False
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _is_definition(text: str, start: int, at: int, end: int) -> bool:
+    before = text[start:at]
+    if _DEFINED.match(before):
+        return True
+    line_end = text.find("\n", end)
+    after = text[end : end + 200 if line_end < 0 else min(line_end, end + 200)]
+    if _AT_START.match(before):
+        if _ASSIGNED.match(after):
+            # an assignment deep inside a function is no definition to look for
+            return len(before) - len(before.lstrip()) <= 4
+        return after.rstrip().endswith("{") and _CALLABLE.match(after) is not None
+    # a function of C, Java or C#: a type, the name, and no semicolon
+    return (
+        _TYPED.match(before) is not None
+        and _CALLABLE.match(after) is not None
+        and (not before.lstrip().startswith(("return", "else", "new", "await", "throw", "case")))
+    )
+
+
+def _name_place(place: NamedPlace) -> str:
+    named = place.path.rpartition("/")[2]
+    if place.line is not None:
+        named += f":{place.line}"
+    return f"{named} {place.symbol}" if place.symbol else named
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    text: str
+    tokens: tuple[str, ...]
+    places: Mapping[str, Sequence[int]]
+    worths: tuple[float, ...]
+    worth: float
+
+    @classmethod
+    def read(cls, text: str, rarity: object) -> _Phrase:
+        assert callable(rarity)
+        text = text.strip().strip("\"'`")
+        tokens = tuple(token.lower() for token in _TOKEN.findall(text))[:60]
+        places: dict[str, list[int]] = {}
+        for at, token in enumerate(tokens):
+            places.setdefault(token, []).append(at)
+        worths = tuple(0.05 + float(rarity(token)) for token in tokens)
+        return cls(text, tokens, places, worths, float(rarity(text)))
+
+    def stands_in(self, text: str) -> bool:
+        return bool(self.text) and self.text in text
+
+    def share_of(self, text: str) -> float:
+        """Return the part of the phrase that the best run of its words in a text makes up.
+
+        A run may skip a word on either side: messages have values where the code has placeholders,
+        and long ones are split over lines.
+        """
+        if len(self.tokens) < 3:
+            return 0.0
+        total = sum(self.worths)
+        best = 0.0
+        runs: dict[int, tuple[int, float]] = {}  # position in the phrase: where and how much
+        for number, found in enumerate(_TOKEN.finditer(text)):
+            for at in self.places.get(found.group().lower(), ()):
+                gained = self.worths[at]
+                for back in (1, 2, 3):
+                    previous = runs.get(at - back)
+                    if previous is not None and number - previous[0] <= 3:
+                        gained = max(gained, previous[1] + self.worths[at])
+                runs[at] = (number, gained)
+                best = max(best, gained)
+        return best / total

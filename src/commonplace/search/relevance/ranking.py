@@ -1,0 +1,84 @@
+"""Ranking of hybrid hits by what their texts and paths add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from commonplace.kernel.json_types import JsonObject
+from commonplace.search.model import Retrieval, SearchHit
+from commonplace.search.relevance.evidence import (
+    WEIGHTS,
+    CandidateText,
+    EvidenceReader,
+    EvidenceWeights,
+    Finding,
+    add_file_evidence,
+)
+from commonplace.search.relevance.query import QueryReading, QueryShape
+
+PHRASE_COVERAGE = 0.6  # of a question's terms that a text needs to be searched for its phrases
+
+
+def keys_to_read(reading: QueryReading, retrieval: Retrieval) -> list[str]:
+    """Return the keys of the hits whose texts may change the ranking.
+
+    A question is compared only with texts that hold most of its words; anything else with all.
+    """
+    if retrieval.calibration is None:
+        return []
+    if reading.shape is not QueryShape.QUESTION:
+        return [hit.key for hit in retrieval.hits]
+    least = PHRASE_COVERAGE * len(reading.terms)
+    return [hit.key for hit in retrieval.hits if len(hit.terms) >= least]
+
+
+def rank_by_text(
+    reading: QueryReading,
+    retrieval: Retrieval,
+    texts: Mapping[str, CandidateText],
+    weights: EvidenceWeights = WEIGHTS,
+) -> tuple[SearchHit, ...]:
+    """Return the hits in the order of all evidence; those without a text are judged by path."""
+    calibration = retrieval.calibration
+    if calibration is None:
+        return retrieval.hits
+    idf = {term.term: term.idf for term in retrieval.terms}
+    reader = EvidenceReader(reading, idf, retrieval.documents, weights)
+    paths = {hit.key: hit.key.rpartition("#")[0] for hit in retrieval.hits}
+    findings: dict[str, Finding] = {}
+    evidence: dict[str, float] = {}
+    for hit in retrieval.hits:
+        text = texts.get(hit.key) or CandidateText(hit.key, paths[hit.key], "")
+        finding = findings[hit.key] = reader.judge(text)
+        evidence[hit.key] = hit.evidence + calibration.full_match * finding.evidence
+    shared = add_file_evidence(evidence, paths, weights.same_file)
+    ranked = []
+    for hit in retrieval.hits:
+        finding = findings[hit.key]
+        total = evidence[hit.key] + shared[hit.key]
+        ranked.append(
+            replace(
+                hit,
+                score=round(calibration.score(total, finding.log_odds), 6),
+                evidence=total,
+                explain={
+                    **hit.explain,
+                    **_explain(finding, calibration.full_match, shared[hit.key]),
+                },
+            )
+        )
+    ranked.sort(key=lambda hit: (-hit.score, -hit.evidence, hit.key))
+    return tuple(ranked)
+
+
+def _explain(finding: Finding, unit: float, shared: float) -> JsonObject:
+    """Return the findings and what they added, in the unit of the other evidence."""
+    explain: JsonObject = dict(finding.reasons)
+    if finding.evidence:
+        explain["text_evidence"] = round(unit * finding.evidence, 4)
+    if shared > 0:
+        explain["file_evidence"] = round(shared, 4)
+    if finding.log_odds:
+        explain["log_odds"] = round(finding.log_odds, 4)
+    return explain
