@@ -19,9 +19,10 @@ from commonplace.search.relevance.query import QueryReading, QueryShape
 from commonplace.search.relevance.traces import NamedPlace
 
 _TOKEN = re.compile(r"\w+")
+SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(
-    r"^\s*(?:[\w@()<>\[\],:*&\"'. ]{0,120}\s)?(?:def|class|func|fn|fun|function\*?|struct|enum"
+    r"^\s*(?:[\w@#()<>\[\],:*&\"'. ]{0,120}\s)?#?(?:def|class|func|fn|fun|function\*?|struct|enum"
     r"|interface|trait|type|const|let|var|val|module|namespace|record|object|protocol|union|typedef|define|sub|proc"
     r"|macro_rules!|mod|static|impl)\s+(?:\([^()]{0,120}\)\s*)?$"
 )
@@ -31,6 +32,13 @@ _AT_START = re.compile(
 _TYPED = re.compile(r"^(?:[A-Za-z_][\w:<>,*&\[\]. ]{0,120}[\s*&>\]])$")
 _ASSIGNED = re.compile(r"\s*(?::[^=\n]{1,120})?=(?!=)|\s*:\s*\S")
 _CALLABLE = re.compile(r"\s*(?:<[^<>\n]{0,80}>)?\([^;\n]*$|\s*\([^;\n]*\)[^;\n]*\{\s*$")
+
+_STATEMENTS = frozenset(
+    (
+        *("return", "raise", "throw", "new", "else", "await", "yield", "case", "goto", "delete"),
+        *("assert", "if", "while", "for", "switch", "not", "print", "echo", "import", "from"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class EvidenceWeights:
     file_name: float = 0.15  # a file whose name the query spells in words
     same_file: float = 0.25  # of the evidence of the other candidates of a file
     wrong_kind: float = 0.7  # log odds: code for a question, prose for a look-up
+    asked_kind: float = 1.5  # log odds of a kind that a short query asks for
     test: float = 0.7  # log odds of tests, unless asked for
     generated: float = 2.0  # log odds of generated, vendored and lock files
 
@@ -107,7 +116,7 @@ class EvidenceReader:
                 finding.add("exact", weights.exact * phrase.worth, phrase.text[:80])
             else:
                 share = phrase.share_of(candidate.text)
-                if share >= 0.4 and weights.phrase * phrase.worth * share**2 > finding.evidence:
+                if share >= 0.5 and weights.phrase * phrase.worth * share**2 > finding.evidence:
                     finding.add("phrase", weights.phrase * phrase.worth * share**2, round(share, 2))
         self._judge_symbols(candidate, finding)
         self._judge_path(candidate, finding)
@@ -166,6 +175,13 @@ class EvidenceReader:
     def _judge_kind(self, candidate: CandidateText, finding: Finding) -> None:
         kind = kind_of_path(candidate.path)
         reading, weights = self._reading, self._weights
+        if reading.shape is not QueryShape.REPORT and (
+            (kind is FileKind.TEST and reading.wants_tests)
+            or (kind is FileKind.PROSE and reading.wants_prose)
+        ):
+            finding.log_odds += weights.asked_kind
+            finding.reasons["file_kind"] = kind.value
+            return
         lost = 0.0
         if kind is FileKind.GENERATED:
             lost = weights.generated
@@ -175,7 +191,9 @@ class EvidenceReader:
             kind in (FileKind.PROSE, FileKind.DATA) and reading.is_code and not reading.wants_prose
         ):
             lost = weights.wrong_kind
-        if lost and "path" not in finding.reasons:
+        # a text that names a test or a vendored file asks for it
+        asked = any(kind_of_path(place.path) is kind for place in reading.places)
+        if lost and not (asked and "path" in finding.reasons):
             finding.log_odds -= lost
             finding.reasons["file_kind"] = kind.value
 
@@ -248,13 +266,12 @@ def _is_definition(text: str, start: int, at: int, end: int) -> bool:
         if _ASSIGNED.match(after):
             # an assignment deep inside a function is no definition to look for
             return len(before) - len(before.lstrip()) <= 4
-        return after.rstrip().endswith("{") and _CALLABLE.match(after) is not None
+        opens = after.rstrip().endswith("{") or text[line_end : line_end + 3].startswith("\n{")
+        return opens and _CALLABLE.match(after) is not None
     # a function of C, Java or C#: a type, the name, and no semicolon
-    return (
-        _TYPED.match(before) is not None
-        and _CALLABLE.match(after) is not None
-        and (not before.lstrip().startswith(("return", "else", "new", "await", "throw", "case")))
-    )
+    if _TYPED.match(before) is None or _CALLABLE.match(after) is None:
+        return False
+    return before.split()[0] not in _STATEMENTS
 
 
 def _name_place(place: NamedPlace) -> str:
@@ -300,10 +317,11 @@ class _Phrase:
         for number, found in enumerate(_TOKEN.finditer(text)):
             for at in self.places.get(found.group().lower(), ()):
                 gained = self.worths[at]
-                for back in (1, 2, 3):
+                for back in (1, 2):
                     previous = runs.get(at - back)
-                    if previous is not None and number - previous[0] <= 3:
-                        gained = max(gained, previous[1] + self.worths[at])
+                    if previous is not None and number - previous[0] <= 2:
+                        kept = 1.0 if back == number - previous[0] == 1 else SKIP
+                        gained = max(gained, kept * previous[1] + self.worths[at])
                 runs[at] = (number, gained)
                 best = max(best, gained)
         return best / total
