@@ -16,9 +16,6 @@ if TYPE_CHECKING:  # numpy is optional, and heavy to import
     import numpy as np
     import numpy.typing as npt
 
-    from commonplace.search.fusion import Calibration
-    from commonplace.search.relevance.query import QueryReading
-
     Vectors = npt.NDArray[np.float32]
 
 
@@ -146,6 +143,38 @@ class SearchHit:
     evidence: float = 0.0  # what the score was calibrated from
 
 
+class EvidenceScale(Protocol):
+    """How the evidence of one query becomes scores, for whoever finds more evidence later."""
+
+    @property
+    def full_match(self) -> float:
+        """Return the evidence of a document with every word of an informative query."""
+        ...
+
+    def score(self, evidence: float, log_odds: float = 0.0) -> float:
+        """Return a score from 0 to 1; `log_odds` move it either way."""
+        ...
+
+
+class ReadQuery(Protocol):
+    """How a query is to be read."""
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """Return the distinct terms and their weights."""
+        ...
+
+    @property
+    def meaning(self) -> str:
+        """Return what an embedding model should read."""
+        ...
+
+    @property
+    def is_weighed(self) -> bool:
+        """Return whether some terms count more than others."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """Hits, best first; the path taken (`lexical`, `hybrid`, ...); and what was missing."""
@@ -156,7 +185,7 @@ class Retrieval:
     doubt: str | None = None  # probably nothing answers; about these scores only
     terms: tuple[QueryTerm, ...] = ()  # of the query
     documents: int = 0  # of the partition
-    calibration: Calibration | None = None  # None: the scores cannot take more evidence
+    scale: EvidenceScale | None = None  # None: the scores cannot take more evidence
 
 
 class Retriever(Protocol):
@@ -172,7 +201,7 @@ class Retriever(Protocol):
         prefix: str = "",
         model_key: str | None = None,
         widen: int = 1,
-        reading: QueryReading | None = None,
+        reading: ReadQuery | None = None,
     ) -> Retrieval:
         """Return the best documents.
 

@@ -17,13 +17,13 @@ from commonplace.search.model import (
     LexicalStore,
     Neighbours,
     Partition,
+    ReadQuery,
     Retrieval,
 )
 from commonplace.search.semantic.local import LocalSemanticSide, Semantics
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
-    from commonplace.search.relevance.query import QueryReading
 
 NO_MODEL = "no embedding model is installed; run: commonplace models install"
 
@@ -169,7 +169,7 @@ class HybridRetriever:
         prefix: str = "",
         model_key: str | None = None,
         widen: int = 1,
-        reading: QueryReading | None = None,
+        reading: ReadQuery | None = None,
     ) -> Retrieval:
         policy = self._policy
         query, notes = cut_query(query)
@@ -234,6 +234,6 @@ class HybridRetriever:
         return notes
 
 
-def _strongest_terms(reading: QueryReading) -> list[str]:
+def _strongest_terms(reading: ReadQuery) -> list[str]:
     """Return the terms of a reading, the strongest first: a store reads so many of them."""
     return sorted(reading.terms, key=lambda term: -reading.terms[term])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from commonplace.search.lexical.text import query_terms
-from commonplace.search.model import LexicalResult, LexicalStore, Partition, Retrieval, SearchHit
-
-if TYPE_CHECKING:
-    from commonplace.search.relevance.query import QueryReading
+from commonplace.search.model import (
+    LexicalResult,
+    LexicalStore,
+    Partition,
+    ReadQuery,
+    Retrieval,
+    SearchHit,
+)
 
 MAX_QUERY_CHARACTERS = 16_384  # of a query; the rest is ignored
 
@@ -38,7 +41,7 @@ class LexicalRetriever:
         prefix: str = "",
         model_key: str | None = None,
         widen: int = 1,
-        reading: QueryReading | None = None,
+        reading: ReadQuery | None = None,
     ) -> Retrieval:
         query, notes = cut_query(query)
         result = await self._store.search(

@@ -23,8 +23,8 @@ SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(
     r"^\s*(?:[\w@#()<>\[\],:*&\"'. ]{0,120}\s)?#?(?:def|class|func|fn|fun|function\*?|struct|enum"
-    r"|interface|trait|type|const|let|var|val|module|namespace|record|object|protocol|union|typedef|define|sub|proc"
-    r"|macro_rules!|mod|static|impl)\s+(?:\([^()]{0,120}\)\s*)?$"
+    r"|interface|trait|type|const|let|var|val|module|namespace|record|object|protocol|union"
+    r"|typedef|define|sub|proc|macro_rules!|mod|static|impl)\s+(?:\([^()]{0,120}\)\s*)?$"
 )
 _AT_START = re.compile(
     r"^\s*(?:[\w$]+\.)*(?:(?:export|public|private|protected|static|async|get|set)\s+)*$"
@@ -73,7 +73,7 @@ class CandidateText:
 
 
 @dataclass(slots=True)
-class Finding:
+class TextFinding:
     """What a candidate's text adds to its evidence and to its log odds, and why."""
 
     evidence: float = 0.0
@@ -108,8 +108,8 @@ class EvidenceReader:
         }
         self._title_terms = {term for term, weight in reading.terms.items() if weight >= 1.0}
 
-    def judge(self, candidate: CandidateText) -> Finding:
-        finding = Finding()
+    def judge(self, candidate: CandidateText) -> TextFinding:
+        finding = TextFinding()
         weights = self._weights
         for phrase in self._phrases:
             if phrase.stands_in(candidate.text):
@@ -128,7 +128,7 @@ class EvidenceReader:
         told = sum(self._idf.get(term, 0.0) for term in set(analyze(text)))
         return told / (told + self._rarest)
 
-    def _judge_symbols(self, candidate: CandidateText, finding: Finding) -> None:
+    def _judge_symbols(self, candidate: CandidateText, finding: TextFinding) -> None:
         defined = [
             (worth, name)
             for name, worth in self._symbols.items()
@@ -141,7 +141,7 @@ class EvidenceReader:
             total = sum(worth / (1 + at) for at, (worth, _) in enumerate(defined[:4]))
             finding.add("defines", self._weights.defines * total, [name for _, name in defined[:4]])
 
-    def _judge_path(self, candidate: CandidateText, finding: Finding) -> None:
+    def _judge_path(self, candidate: CandidateText, finding: TextFinding) -> None:
         best, reason = 0.0, ""
         for place in self._reading.places:
             share = path_share(candidate.path, place.path)
@@ -172,7 +172,7 @@ class EvidenceReader:
         if words and words <= self._title_terms:
             finding.add("file_name", self._weights.file_name * self._rarity(stem), stem)
 
-    def _judge_kind(self, candidate: CandidateText, finding: Finding) -> None:
+    def _judge_kind(self, candidate: CandidateText, finding: TextFinding) -> None:
         kind = kind_of_path(candidate.path)
         reading, weights = self._reading, self._weights
         if reading.shape is not QueryShape.REPORT and (

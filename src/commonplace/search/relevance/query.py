@@ -109,8 +109,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _ERROR = re.compile(
-    r"(?:^|[\s(\[])(?:[\w.]{0,80}(?:Error|Exception|Warning|Panic|Fault)\b|panic|fatal|error|warning"
-    r"|ERROR|FATAL|WARN|assertion failed|undefined reference|Caused by)"
+    r"(?:^|[\s(\[])(?:[\w.]{0,80}(?:Error|Exception|Warning|Panic|Fault)\b|panic|fatal|error"
+    r"|warning|ERROR|FATAL|WARN|assertion failed|undefined reference|Caused by)"
     r"(?:\s?[\[(]\w{1,12}[\])])?\s?:\s"
 )
 _QUOTED = re.compile(r"(?:^|[\s(\[])\"([^\"\n]{8,200})\"|“([^”\n]{8,200})”")

@@ -12,7 +12,7 @@ from commonplace.search.relevance.evidence import (
     CandidateText,
     EvidenceReader,
     EvidenceWeights,
-    Finding,
+    TextFinding,
     add_file_evidence,
 )
 from commonplace.search.relevance.query import QueryReading, QueryShape
@@ -25,7 +25,7 @@ def keys_to_read(reading: QueryReading, retrieval: Retrieval) -> list[str]:
 
     A question is compared only with texts that hold most of its words; anything else with all.
     """
-    if retrieval.calibration is None:
+    if retrieval.scale is None:
         return []
     if reading.shape is not QueryShape.QUESTION:
         return [hit.key for hit in retrieval.hits]
@@ -40,18 +40,18 @@ def rank_by_text(
     weights: EvidenceWeights = WEIGHTS,
 ) -> tuple[SearchHit, ...]:
     """Return the hits in the order of all evidence; those without a text are judged by path."""
-    calibration = retrieval.calibration
-    if calibration is None:
+    scale = retrieval.scale
+    if scale is None:
         return retrieval.hits
     idf = {term.term: term.idf for term in retrieval.terms}
     reader = EvidenceReader(reading, idf, retrieval.documents, weights)
     paths = {hit.key: hit.key.rpartition("#")[0] for hit in retrieval.hits}
-    findings: dict[str, Finding] = {}
+    findings: dict[str, TextFinding] = {}
     evidence: dict[str, float] = {}
     for hit in retrieval.hits:
         text = texts.get(hit.key) or CandidateText(hit.key, paths[hit.key], "")
         finding = findings[hit.key] = reader.judge(text)
-        evidence[hit.key] = hit.evidence + calibration.full_match * finding.evidence
+        evidence[hit.key] = hit.evidence + scale.full_match * finding.evidence
     shared = add_file_evidence(evidence, paths, weights.same_file)
     ranked = []
     for hit in retrieval.hits:
@@ -60,11 +60,11 @@ def rank_by_text(
         ranked.append(
             replace(
                 hit,
-                score=round(calibration.score(total, finding.log_odds), 6),
+                score=round(scale.score(total, finding.log_odds), 6),
                 evidence=total,
                 explain={
                     **hit.explain,
-                    **_explain(finding, calibration.full_match, shared[hit.key]),
+                    **_explain(finding, scale.full_match, shared[hit.key]),
                 },
             )
         )
@@ -72,7 +72,7 @@ def rank_by_text(
     return tuple(ranked)
 
 
-def _explain(finding: Finding, unit: float, shared: float) -> JsonObject:
+def _explain(finding: TextFinding, unit: float, shared: float) -> JsonObject:
     """Return the findings and what they added, in the unit of the other evidence."""
     explain: JsonObject = dict(finding.reasons)
     if finding.evidence:

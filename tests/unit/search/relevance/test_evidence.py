@@ -10,7 +10,7 @@ from commonplace.search.lexical.text import analyze
 from commonplace.search.relevance.evidence import (
     CandidateText,
     EvidenceReader,
-    Finding,
+    TextFinding,
     add_file_evidence,
     defines,
     path_share,
@@ -18,7 +18,7 @@ from commonplace.search.relevance.evidence import (
 from commonplace.search.relevance.query import read_query
 
 
-def judge(query: str, text: str, path: str = "/src/app.py") -> Finding:
+def judge(query: str, text: str, path: str = "/src/app.py") -> TextFinding:
     idf = dict.fromkeys(analyze(query), 5.0)
     return EvidenceReader(read_query(query), idf, 1000).judge(CandidateText("k", path, text))
 
