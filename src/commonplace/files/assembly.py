@@ -24,12 +24,17 @@ from commonplace.files.store.sqlite import (
     QUERIES,
     sqlite_files,
     sqlite_index,
+    sqlite_symbols,
     sqlite_vector_jobs,
 )
+from commonplace.files.store.symbols.reader import SqlSymbolStore
 from commonplace.files.store.units import microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
+from commonplace.files.symbols import IndexVersions
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
+from commonplace.search.code.languages import missing_grammars
+from commonplace.search.code.parser_process import ParserProcess
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import KeyedListener, PassageListener, Retriever
@@ -73,6 +78,7 @@ class FileStores:
 
     files: SqlFileStore
     index: SqlIndexStore
+    symbols: SqlSymbolStore
     external_vectors: SqlVectorJobs | None
     local_vectors: SqlVectorJobs | None
     close: Callable[[], None]
@@ -132,11 +138,19 @@ def _sqlite_stores(
     vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
     return FileStores(
         sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000, now=now),
-        sqlite_index(database, postings, outbox, now=now, vectors=vectors),
+        sqlite_index(
+            database, postings, outbox, now=now, vectors=vectors, versions=current_versions()
+        ),
+        sqlite_symbols(database),
         external_vectors,
         local_vectors,
         database.close,
     )
+
+
+def current_versions() -> IndexVersions:
+    """Return the versions that this installation indexes with."""
+    return IndexVersions(grammars=not missing_grammars())
 
 
 def uses_external_vectors(external: External | None) -> bool:
@@ -168,7 +182,7 @@ def assemble(
         poll_seconds,
     )
     workers = [worker for worker in (local, embedding) if worker is not None]
-    indexer = Indexer(stores.index, stores.files, leader, work, workers)
+    indexer = Indexer(stores.index, stores.files, leader, work, workers, ParserProcess())
 
     def queued() -> None:
         indexer.wake()
@@ -188,6 +202,7 @@ def assemble(
         close,
         key_deposit(stores.external_vectors, external, embedding),
         external.reranker if external is not None else None,
+        stores.symbols,
     )
     return Files(service, indexer)
 

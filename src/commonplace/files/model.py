@@ -395,6 +395,10 @@ class IndexedChunk:
     end: int
     content_hash: str
     context: str
+    symbol: str = ""
+    kind: str = ""
+    start_line: int = 0
+    end_line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,11 +411,12 @@ class Source:
     content_hash: str | None  # None: there is no such file
     content: bytes
     indexed: tuple[IndexedChunk, ...]
+    analysis: int = 0  # the version of the text analysis that the indexed words were made by
 
 
 @dataclass(frozen=True, slots=True)
 class AddedChunk:
-    """A chunk to add to the index."""
+    """A chunk to add to the index; `id` is that of a stored one whose words are made again."""
 
     index: int
     start: int
@@ -419,15 +424,21 @@ class AddedChunk:
     text: str
     content_hash: str
     context: str
+    symbol: str = ""
+    kind: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """Chunks to remove, to keep at a new place, and to add."""
+    """Chunks to remove, to keep at a new place, to add, and to keep with new words."""
 
     removed: tuple[int, ...] = ()
     moved: tuple[IndexedChunk, ...] = ()
     added: tuple[AddedChunk, ...] = ()
+    reworded: tuple[AddedChunk, ...] = ()
 
     def steps(self, size: int) -> list[IndexChange]:
         """Split into at least one change of at most `size` chunks, to be applied in order.
@@ -441,7 +452,12 @@ class IndexChange:
             last = IndexChange(removals.pop().removed, self.moved, first)
         else:
             last = IndexChange((), self.moved, first)
-        return [*removals, last, *(IndexChange(added=part) for part in rest)]
+        return [
+            *removals,
+            last,
+            *(IndexChange(added=part) for part in rest),
+            *(IndexChange(reworded=part) for part in _parts(self.reworded, size)),
+        ]
 
 
 Terms = Mapping[str, Sequence[str]]

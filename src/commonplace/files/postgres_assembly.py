@@ -9,12 +9,13 @@ from commonplace.files.assembly import (
     Files,
     FileStores,
     assemble,
+    current_versions,
     uses_external_vectors,
 )
 from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.service import FilesService
 from commonplace.files.store.postgres import QUERIES, postgres_files, postgres_vector_jobs
-from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index
+from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index, postgres_symbols
 from commonplace.files.store.postgres_words import PostgresWords
 from commonplace.files.store.units import microseconds
 from commonplace.kernel.settings import FilesSettings
@@ -103,7 +104,9 @@ def _postgres_stores(
             now=now,
             vectors=vectors,
             lexical=settings.search.lexical,
+            versions=current_versions(),
         ),
+        postgres_symbols(database),
         external_vectors,
         local_vectors,
         database.close,

@@ -20,7 +20,7 @@ from commonplace.files.checks import (
 )
 from commonplace.files.engine import content as text
 from commonplace.files.engine.change import FileChange, SizeLimits
-from commonplace.files.engine.grep import compile_pattern, scan_files
+from commonplace.files.engine.grep import compile_pattern
 from commonplace.files.engine.naming import check_source_path
 from commonplace.files.errors import (
     INVALID_OFFSET,
@@ -29,6 +29,7 @@ from commonplace.files.errors import (
     PERMISSION_DENIED,
     nothing_at,
 )
+from commonplace.files.grepping import grep_files
 from commonplace.files.health import index_checks, index_figures, vector_checks
 from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.files.model import (
@@ -40,7 +41,6 @@ from commonplace.files.model import (
     FileType,
     GrepResult,
     IndexState,
-    LineMatch,
     Listing,
     Project,
     ProjectUsage,
@@ -53,9 +53,10 @@ from commonplace.files.model import (
     is_prefix_of_paths,
     project_name,
 )
+from commonplace.files.navigation import Navigation
 from commonplace.files.rate import RateLimit
 from commonplace.files.search import FileQuery, FileSearch, check_query
-from commonplace.files.store.protocol import ChunkStore, FileStore
+from commonplace.files.store.protocol import ChunkStore, FileStore, SymbolStore
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paging import ResultPage, trim_page
@@ -64,8 +65,6 @@ from commonplace.search.lexical.text import query_terms, snippet
 from commonplace.search.model import Retriever
 from commonplace.search.semantic.rerank import Reranker
 
-GREP_PAGE_FILES = 64
-GREP_PAGE_BYTES = 4_000_000
 GREP_LIMIT_MAX = 500
 MAX_OFFSET = 1 << 62
 SETTLE_POLL_SECONDS = 0.05
@@ -84,6 +83,7 @@ class FilesService:
         on_close: Callable[[], None] = lambda: None,
         deposit: KeyDeposit | None = None,
         reranker: Reranker | None = None,
+        symbols: SymbolStore | None = None,
     ) -> None:
         """`deposit` and `reranker` serve external models, with the caller's own key only."""
         self._files = self.store = files
@@ -93,6 +93,7 @@ class FilesService:
         self._rate = rate or RateLimit()
         self.on_close = on_close
         self._deposit = deposit
+        self.navigation = Navigation(symbols, files) if symbols is not None else None
 
     def close(self) -> None:
         """Stop the workers behind this service and close what it opened."""
@@ -365,22 +366,9 @@ class FilesService:
         check_prefix(path_prefix)
         most, notes = clamp_limit("limit", limit, limit, GREP_LIMIT_MAX)
         compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
-        matches: list[tuple[FilePath, LineMatch]] = []
-        searched, after = 0, ""
-        while is_prefix_of_paths(path_prefix):
-            check()
-            page = await self._files.after(
-                tenant, name, path_prefix, after, GREP_PAGE_FILES, GREP_PAGE_BYTES
-            )
-            if not page:
-                break
-            room = most + 1 - len(matches)
-            found, count = await asyncio.to_thread(scan_files, compiled, page, room, check)
-            matches += found
-            searched += count
-            if len(matches) > most:
-                break
-            after = page[-1].entry.path
+        matches, searched = await grep_files(
+            self._files, tenant, name, path_prefix, compiled, most, check
+        )
         return GrepResult(matches[:most], searched, len(matches) > most, notes)
 
     # Status

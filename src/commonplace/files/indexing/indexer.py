@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.files.engine.reindex import difference, terms_of
+from commonplace.files.engine.reindex import difference, symbols_of, terms_of
 from commonplace.files.indexing.embedding import EmbeddingWorker
 from commonplace.files.model import IndexChange, Job, Source, Terms
 from commonplace.files.store.protocol import FileStore, JobStore
+from commonplace.files.symbols import FileSymbols
+from commonplace.search.code.structure import Structure
 from commonplace.storage.failures import describe_publicly
 from commonplace.storage.outbox import LargeJobs
 
@@ -39,6 +41,8 @@ LARGE_CHUNKS = 256  # so are files with more indexed chunks: removing them takes
 MAX_LARGE = 4  # large files at a time, each of another tenant
 PURGE_EVERY_SECONDS = 60.0
 PURGE_ROWS = 500
+OUTDATED_FILES = 20  # queued at a time: files that change meanwhile wait for few others
+OUTDATED_EVERY_SECONDS = 30.0  # when none was found
 
 
 class Leader(Protocol):
@@ -47,6 +51,14 @@ class Leader(Protocol):
     def try_acquire(self) -> bool: ...
 
     def release(self) -> None: ...
+
+
+class StructureReader(Protocol):
+    """Reads what a file defines and uses; never raises."""
+
+    def structure(self, path: str, source: bytes) -> Structure: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +84,19 @@ class Indexer:
         leader: Leader,
         settings: IndexerSettings | None = None,
         embedding: Sequence[EmbeddingWorker] = (),
+        reader: StructureReader | None = None,
     ) -> None:
-        """`embedding` are the workers that make vectors, run beside this one."""
+        """`embedding` are the workers that make vectors, run beside this one.
+
+        Without `reader` all files are cut as plain text.
+        """
         self._jobs = jobs
         self._files = files
         self._leader = leader
         self._settings = settings or IndexerSettings()
         self._embedding = embedding
+        self._reader = reader
+        self._outdated_at = 0.0
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._wake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -128,6 +146,7 @@ class Indexer:
                 worker.stop()
             await asyncio.gather(*beside)
             await self._stop_large()
+            self._close_reader()
             await self._jobs.flush_served()
             self._leader.release()
             self.leads = False
@@ -163,7 +182,7 @@ class Indexer:
                     progress(done)
                 elif self._large:
                     await asyncio.wait(self._large, return_when=asyncio.FIRST_COMPLETED)
-                else:
+                elif not await self._jobs.enqueue_outdated(OUTDATED_FILES):
                     break
             for worker in self._embedding:
                 await worker.drain()
@@ -171,6 +190,7 @@ class Indexer:
         finally:
             keeping.cancel()
             await self._stop_large()
+            self._close_reader()
             self._leader.release()
             self.leads = False
 
@@ -235,7 +255,7 @@ class Indexer:
                 self._begin_large(job)
             else:
                 now.append((job, source))
-        steps = await asyncio.to_thread(_all_steps, now)
+        steps = await asyncio.to_thread(_all_steps, now, self._reader)
         finished = await asyncio.gather(
             *(self._finish(*work, made) for work, made in zip(now, steps, strict=True))
         )
@@ -249,7 +269,12 @@ class Indexer:
                 raise steps
             for step in steps:
                 if not await self._jobs.apply(
-                    job, source.content_hash, step.change, step.terms, complete=step.last
+                    job,
+                    source.content_hash,
+                    step.change,
+                    step.terms,
+                    complete=step.last,
+                    symbols=step.symbols,
                 ):
                     return False  # another worker has the job, or the file changed
             return True
@@ -273,15 +298,19 @@ class Indexer:
         try:
             async with self._turn:
                 (source,) = await self._jobs.sources([job], BATCH_BYTES)
-                change = await asyncio.to_thread(
-                    difference, job.path, source.content, source.indexed
-                )
+                change, symbols = await asyncio.to_thread(_compare, job, source, self._reader)
             remaining = change.steps(STEP_CHUNKS)
             for number, part in enumerate(remaining, 1):
+                last = number == len(remaining)
                 async with self._turn:
-                    step = await asyncio.to_thread(_analyse, part, number == len(remaining))
+                    step = await asyncio.to_thread(_analyse, part, last, symbols)
                     if not await self._jobs.apply(
-                        job, source.content_hash, part, step.terms, complete=step.last
+                        job,
+                        source.content_hash,
+                        part,
+                        step.terms,
+                        complete=last,
+                        symbols=step.symbols,
                     ):
                         return
             self.completed += 1
@@ -318,8 +347,23 @@ class Indexer:
             before = int((time.time() - self._settings.retention_days * 86_400) * 1e6)
             while await self._files.purge(before, PURGE_ROWS) == PURGE_ROWS:
                 pass
+        await self._queue_outdated(now)
         while not self._stopping and not await self._jobs.due() and await self._jobs.tidy():
             pass
+
+    async def _queue_outdated(self, now: float) -> None:
+        """Queue files that older versions indexed, a few at a time and only without other work."""
+        if self._stopping or now < self._outdated_at or await self._jobs.due():
+            return
+        if await self._jobs.enqueue_outdated(OUTDATED_FILES):
+            if self._wake is not None:
+                self._wake.set()
+        else:
+            self._outdated_at = now + OUTDATED_EVERY_SECONDS
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,24 +373,40 @@ class Step:
     change: IndexChange
     terms: list[Terms]
     last: bool
+    symbols: FileSymbols | None = None  # of the last step
 
 
-def _analyse(part: IndexChange, last: bool) -> Step:
-    return Step(part, [terms_of(chunk) for chunk in part.added], last)
+def _analyse(part: IndexChange, last: bool, symbols: FileSymbols | None) -> Step:
+    terms = [terms_of(chunk) for chunk in (*part.added, *part.reworded)]
+    return Step(part, terms, last, symbols if last else None)
 
 
-def _steps(job: Job, source: Source) -> Iterator[Step]:
-    parts = difference(job.path, source.content, source.indexed).steps(STEP_CHUNKS)
+def _compare(
+    job: Job, source: Source, reader: StructureReader | None
+) -> tuple[IndexChange, FileSymbols | None]:
+    """Return what changes in the index of a file, and its symbols."""
+    structure = Structure()
+    if reader is not None and source.content_hash is not None:
+        structure = reader.structure(job.path, source.content)
+    change = difference(job.path, source, structure)
+    return change, symbols_of(job.path, source, structure)
+
+
+def _steps(job: Job, source: Source, reader: StructureReader | None) -> Iterator[Step]:
+    change, symbols = _compare(job, source, reader)
+    parts = change.steps(STEP_CHUNKS)
     for number, part in enumerate(parts, 1):
-        yield _analyse(part, number == len(parts))
+        yield _analyse(part, number == len(parts), symbols)
 
 
-def _all_steps(work: Sequence[tuple[Job, Source]]) -> list[list[Step] | Exception]:
+def _all_steps(
+    work: Sequence[tuple[Job, Source]], reader: StructureReader | None
+) -> list[list[Step] | Exception]:
     """Return the steps of each job, or the error that analysing it raised."""
     made: list[list[Step] | Exception] = []
     for job, source in work:
         try:
-            made.append(list(_steps(job, source)))
+            made.append(list(_steps(job, source, reader)))
         except Exception as error:  # reported by the job it belongs to
             made.append(error)
     return made

@@ -41,7 +41,7 @@ SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = 
 DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
 -- name: chunks_of_file
-SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
+SELECT id, chunk_index, start_byte, end_byte, content_hash, context, symbol, kind, start_line, end_line FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
 
 -- name: passages_of_file
@@ -103,6 +103,11 @@ UPDATE mcp_file_sync_entries AS e SET apikey_hash = :new
 WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_sync_entries n WHERE n.apikey_hash = :new AND n.project = e.project
                                          AND n.origin = e.origin AND n.path = e.path);
 
+-- name: tenant_move_index_projects
+-- The symbols of its files belong to a project by number, and move with it.
+UPDATE mcp_file_index_projects AS i SET apikey_hash = :new
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_index_projects n WHERE n.apikey_hash = :new AND n.project = i.project);
+
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';
 
@@ -134,6 +139,9 @@ DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :tenant;
 
 -- name: tenant_delete_sync_entries
 DELETE FROM mcp_file_sync_entries WHERE apikey_hash = :tenant;
+
+-- name: tenant_delete_index_projects
+DELETE FROM mcp_file_index_projects WHERE apikey_hash = :tenant;
 
 -- name: tenant_delete_ancestors
 DELETE FROM mcp_file_ancestors WHERE apikey_hash = :tenant;

@@ -21,8 +21,10 @@ from commonplace.files.model import (
     VectorJob,
     with_vectors,
 )
+from commonplace.files.store.symbols.writer import SymbolWriter
 from commonplace.files.store.units import IndexUnits, microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
+from commonplace.files.symbols import FileSymbols, IndexVersions
 from commonplace.search.model import IndexDocument, Partition, Passage
 from commonplace.storage.fair_queue import FairQueue
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
@@ -89,6 +91,7 @@ class SqlIndexStore:
         outbox: Outbox,
         now: Callable[[], int] = microseconds,
         vectors: Sequence[SqlVectorJobs] = (),
+        versions: IndexVersions | None = None,
     ) -> None:
         """`vectors`: the queues that files go on to once their words are indexed."""
         self._units = units
@@ -97,6 +100,7 @@ class SqlIndexStore:
         self._vectors = vectors
         self._turns = FairQueue()
         self._queries = outbox.queries
+        self._symbols = SymbolWriter(outbox.queries, words.storable, versions)
         self._now = now
         self._owner = ""
         self._served: dict[tuple[str, int], int] = {}
@@ -196,6 +200,7 @@ class SqlIndexStore:
                     self._queries["indexed_projects"], keys
                 ).fetchall():
                     self._words.clear(connection, partition_of(tenant, str(name)))
+                    self._symbols.forget(connection, tenant, str(name))
                 connection.execute(self._queries["forget_chunks"], keys)
             connection.execute(self._queries["enqueue_stale"], {**keys, "now": self._now()})
             return len(
@@ -205,6 +210,23 @@ class SqlIndexStore:
             )
 
         return int(await self._units.commit(work))
+
+    async def enqueue_outdated(self, limit: int) -> int:
+        versions = self._symbols.versions
+        values = {
+            "chunker": versions.chunker,
+            "analysis": versions.analysis,
+            "grammars": int(versions.grammars),
+            "limit": limit,
+            "now": self._now(),
+        }
+        return int(
+            await self._units.commit(
+                lambda connection: len(
+                    connection.execute(self._queries["enqueue_outdated"], values).fetchall()
+                )
+            )
+        )
 
     # The work of an index worker
 
@@ -248,7 +270,9 @@ class SqlIndexStore:
             for job in jobs:
                 row = connection.execute(self._queries["file_whole"], _keys(job)).fetchone()
                 content_hash, content = row if row else (None, b"")
-                found.append(Source(content_hash, content, self._indexed_chunks(connection, job)))
+                made = connection.execute(self._queries["index_record"], _keys(job)).fetchone()
+                indexed = self._indexed_chunks(connection, job)
+                found.append(Source(content_hash, content, indexed, int(made[1]) if made else 0))
                 room -= len(content)
                 if room <= 0:
                     break
@@ -264,6 +288,7 @@ class SqlIndexStore:
         terms: Sequence[Terms],
         *,
         complete: bool,
+        symbols: FileSymbols | None = None,
     ) -> bool:
         def work(connection: SqlConnection) -> bool:
             if not self._is_leased(connection, job) or not self._is_unchanged(
@@ -273,8 +298,10 @@ class SqlIndexStore:
                 return False
             self._remove(connection, job, step.removed)
             self._move(connection, job, step.moved)
-            self._add(connection, job, step.added, terms)
+            self._add(connection, job, step.added, terms[: len(step.added)])
+            self._reword(connection, job, step.reworded, terms[len(step.added) :])
             if complete:
+                self._symbols.replace(connection, job, symbols)
                 self._outbox.complete(connection, _lease(job))
                 for queue in self._vectors:
                     queue.enqueue(connection, job)
@@ -336,6 +363,7 @@ class SqlIndexStore:
                     "index": chunk.index if sign > 0 else -1 - chunk.index,
                     "start": chunk.start,
                     "end": chunk.end,
+                    **_place(chunk, self._words.storable),
                     "now": now,
                 }
                 for chunk in chunks
@@ -361,6 +389,7 @@ class SqlIndexStore:
             values |= {
                 "hash": chunk.content_hash,
                 "context": self._words.storable(chunk.context),
+                **_place(chunk, self._words.storable),
                 "now": self._now(),
             }
             asked.append(connection.execute(self._queries["chunk_insert"], values))
@@ -371,6 +400,35 @@ class SqlIndexStore:
             documents.append((int(row[0]), IndexDocument(key_of(job.path, row[0]), fields)))
         if documents:
             self._words.put(connection, partition_of(job.tenant, job.project), documents)
+
+    def _reword(
+        self,
+        connection: SqlConnection,
+        job: Job,
+        chunks: Sequence[AddedChunk],
+        terms: Sequence[Terms],
+    ) -> None:
+        """Replace the words of stored chunks; their ids, and so their vectors, stay."""
+        if not chunks:
+            return
+        partition = partition_of(job.tenant, job.project)
+        self._words.drop(connection, partition, job.path, [chunk.id for chunk in chunks])
+        documents = [
+            (chunk.id, IndexDocument(key_of(job.path, chunk.id), fields))
+            for chunk, fields in zip(chunks, terms, strict=True)
+        ]
+        self._words.put(connection, partition, documents)
+
+
+def _place(
+    chunk: AddedChunk | IndexedChunk, storable: Callable[[str], str]
+) -> dict[str, str | int]:
+    return {
+        "symbol": storable(chunk.symbol),
+        "kind": chunk.kind,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+    }
 
 
 def _keys(job: Job | VectorJob) -> dict[str, str]:

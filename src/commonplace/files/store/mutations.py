@@ -31,6 +31,7 @@ TENANT_TABLES = (
     "vector_jobs",
     "local_vector_jobs",
     "sync_entries",
+    "index_projects",
     "partitions",
 )
 # Rows that depend on others come first; PostgreSQL and SQLite delete what belongs to a chunk, a
@@ -43,6 +44,7 @@ DELETED_TENANT_TABLES = (
     "vector_jobs",
     "local_vector_jobs",
     "sync_entries",
+    "index_projects",
     "ancestors",
     "projects",
     "files",

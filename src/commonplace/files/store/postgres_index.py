@@ -15,8 +15,10 @@ from commonplace.files.engine.reindex import TEXT
 from commonplace.files.store.index_store import SqlIndexStore, key_of
 from commonplace.files.store.postgres import QUERIES, PostgresIndexUnits
 from commonplace.files.store.postgres_words import add_words
+from commonplace.files.store.symbols.reader import SqlSymbolStore
 from commonplace.files.store.units import microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
+from commonplace.files.symbols import IndexVersions
 from commonplace.kernel.settings import LexicalMode
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.model import IndexDocument, Partition, Terms
@@ -107,8 +109,14 @@ def postgres_index(
     now: Callable[[], int] = microseconds,
     vectors: Sequence[SqlVectorJobs] = (),
     lexical: LexicalMode = "bm25",
+    versions: IndexVersions | None = None,
 ) -> SqlIndexStore:
     """Return the `ChunkStore` and `JobStore` for any number of servers and workers."""
     outbox = outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS)
     words = PostgresWordIndex(postings, lexical, now)
-    return SqlIndexStore(PostgresIndexUnits(database), words, outbox, now, vectors)
+    return SqlIndexStore(PostgresIndexUnits(database), words, outbox, now, vectors, versions)
+
+
+def postgres_symbols(database: PostgresDatabase) -> SqlSymbolStore:
+    """Return the `SymbolStore` of a team."""
+    return SqlSymbolStore(PostgresIndexUnits(database), QUERIES)

@@ -13,7 +13,7 @@ INSERT INTO mcp_file_lexical_mode (mode) VALUES (:mode);
 -- A chunk that went meanwhile takes no words.
 INSERT INTO mcp_file_chunk_words (chunk_id, words)
 SELECT id, :words::text::tsvector FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant FOR KEY SHARE
-ON CONFLICT (chunk_id) DO NOTHING;
+ON CONFLICT (chunk_id) DO UPDATE SET words = excluded.words;
 
 -- name: words_partition
 SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;

@@ -31,6 +31,16 @@ from commonplace.files.model import (
     VectorCounts,
     VectorJob,
 )
+from commonplace.files.symbols import (
+    ChunkPlace,
+    FileOutline,
+    FileSymbols,
+    IndexAge,
+    IndexVersions,
+    PathMatch,
+    SymbolDefinition,
+    SymbolUse,
+)
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model import Passage
 from commonplace.storage.outbox import LargeJobs
@@ -220,6 +230,57 @@ class ChunkStore(Protocol):
         ...
 
 
+class SymbolStore(Protocol):
+    """Definitions, uses and paths of a project, as their files were last indexed."""
+
+    async def definitions(
+        self, tenant: str, project: Project, names: Sequence[str], limit: int, prefix: str = ""
+    ) -> list[SymbolDefinition]:
+        """Return up to `limit` definitions of each name: as written first, then in any case."""
+        ...
+
+    async def uses(
+        self, tenant: str, project: Project, names: Sequence[str], limit: int, prefix: str = ""
+    ) -> list[SymbolUse]:
+        """Return the uses of each name in up to `limit` files, by path."""
+        ...
+
+    async def uses_of_file(self, tenant: str, project: Project, path: FilePath) -> list[SymbolUse]:
+        """Return all names that a file uses."""
+        ...
+
+    async def outline(self, tenant: str, project: Project, path: FilePath) -> FileOutline | None:
+        """Return the definitions and imports of a file; None if it is not indexed."""
+        ...
+
+    async def files_named(
+        self, tenant: str, project: Project, name: str, limit: int
+    ) -> list[FilePath]:
+        """Return files by the end of their path, without case, the shortest path first.
+
+        `client.py` and `lib/client.py` both find `/src/lib/client.py`.
+        """
+        ...
+
+    async def files_by_words(
+        self, tenant: str, project: Project, words: Sequence[str], limit: int
+    ) -> list[PathMatch]:
+        """Return files by words of their path (terms of the text analysis), most words first."""
+        ...
+
+    async def chunks_at(
+        self, tenant: str, project: Project, places: Sequence[tuple[FilePath, int]]
+    ) -> list[ChunkPlace]:
+        """Return the chunk at each line of a file, without those that have none."""
+        ...
+
+    async def age(
+        self, tenant: str | None, project: Project | None, versions: IndexVersions
+    ) -> IndexAge:
+        """Return how much of an index is older than `versions`; of all tenants for the operator."""
+        ...
+
+
 class JobStore(Protocol):
     """The outbox of index jobs, and the steps of an index worker. Each step is idempotent."""
 
@@ -261,16 +322,22 @@ class JobStore(Protocol):
         terms: Sequence[Terms],
         *,
         complete: bool,
+        symbols: FileSymbols | None = None,
     ) -> bool:
         """Apply one step of a change in a transaction; `complete` ends the job.
 
-        `terms` are those of the added chunks. Do nothing and return False if the content hash of
+        `terms` are those of the added chunks, then of the reworded ones; `symbols` replace those of
+        the file with the last step. Do nothing and return False if the content hash of
         the file is another one (None: no file), or the job is no longer leased by this worker.
         """
         ...
 
     async def fail(self, job: Job, error: str) -> bool:
         """Retry later with backoff, or give up; return whether the job was given up."""
+        ...
+
+    async def enqueue_outdated(self, limit: int) -> int:
+        """Queue some files whose index was made by older versions; return how many."""
         ...
 
     async def tidy(self) -> bool:

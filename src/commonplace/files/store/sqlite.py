@@ -9,8 +9,10 @@ from typing import TypeVar
 
 from commonplace.files.store.file_store import FileDialect, SqlFileStore
 from commonplace.files.store.index_store import SqlIndexStore, key_of
+from commonplace.files.store.symbols.reader import SqlSymbolStore
 from commonplace.files.store.units import microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
+from commonplace.files.symbols import IndexVersions
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import IndexDocument, Partition
 from commonplace.storage.migrations import load_migrations
@@ -25,7 +27,7 @@ INLINE_BYTES = 262_144  # larger reads leave the event loop
 INLINE_ENTRIES = 64  # longer listings too
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 PACKAGE = "commonplace.files.store"
-QUERIES = load_queries(PACKAGE, "common.sql", "sqlite.sql")
+QUERIES = load_queries(PACKAGE, "common.sql", "common_symbols.sql", "sqlite.sql")
 VECTOR_QUERIES = load_queries(PACKAGE, "common_vectors.sql", "sqlite_vectors.sql")
 _LISTING = load_queries(PACKAGE, "listing.sql")
 DIALECT = FileDialect(
@@ -137,11 +139,18 @@ def sqlite_index(
     *,
     now: Callable[[], int] = microseconds,
     vectors: Sequence[SqlVectorJobs] = (),
+    versions: IndexVersions | None = None,
 ) -> SqlIndexStore:
     """Return the `ChunkStore` and `JobStore` on one machine; migrates their tables."""
     open_schema(database)
     units, words = SqliteIndexUnits(database), SqliteWordIndex(postings)
-    return SqlIndexStore(units, words, outbox or Outbox(QUERIES), now, vectors)
+    return SqlIndexStore(units, words, outbox or Outbox(QUERIES), now, vectors, versions)
+
+
+def sqlite_symbols(database: Database) -> SqlSymbolStore:
+    """Return the `SymbolStore` on one machine; migrates its tables."""
+    open_schema(database)
+    return SqlSymbolStore(SqliteIndexUnits(database), QUERIES)
 
 
 def sqlite_vector_jobs(

@@ -235,11 +235,14 @@ WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file
 
 -- name: chunk_insert
 INSERT INTO mcp_file_chunks
-    (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context, created_at, updated_at)
-VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :context, :now, :now) RETURNING id;
+    (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context, symbol, kind,
+     start_line, end_line, created_at, updated_at)
+VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :context, :symbol, :kind, :start_line, :end_line, :now, :now)
+RETURNING id;
 
 -- name: chunk_move
-UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, updated_at = :now
+UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, symbol = :symbol, kind = :kind,
+    start_line = :start_line, end_line = :end_line, updated_at = :now
 WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: chunk_served
@@ -262,6 +265,17 @@ WHERE c.apikey_hash = :tenant AND (:scope IS NULL OR c.project = :scope)
   AND NOT EXISTS (SELECT 1 FROM mcp_files f
                   WHERE f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0)
 ON CONFLICT (apikey_hash, project, file_path) DO NOTHING;
+
+-- name: enqueue_outdated
+-- Some files whose index was made by older versions, unless they are queued or were given up.
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT p.apikey_hash, p.project, r.file_path, 'UPSERT', NULL, :now, :now, :now
+FROM mcp_file_index_records r JOIN mcp_file_index_projects p ON p.id = r.project_id
+WHERE (r.chunker < :chunker OR r.analysis < :analysis OR (r.grammar_missing = 1 AND :grammars = 1))
+  AND NOT EXISTS (SELECT 1 FROM mcp_file_index_jobs j
+                  WHERE j.apikey_hash = p.apikey_hash AND j.project = p.project AND j.file_path = r.file_path)
+LIMIT :limit
+ON CONFLICT (apikey_hash, project, file_path) DO NOTHING RETURNING 1;
 
 -- name: indexed_projects
 SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import Stemmer
 
+ANALYSIS_VERSION = 1  # raise it when the same text gives other terms: indexes are made again
 MAX_TERM_CHARS = 64
 _MAX_PARTS = 32  # of one identifier; a longer one is data, not a name
 _MAX_WORD_CHARS = 256  # read of one unbroken run of letters

@@ -55,6 +55,15 @@ SAMPLES[5] = (
     INSERT INTO mcp_file_sync_entries VALUES (:tenant, 'p', 'folder', '/old.md', :hash);
     """
 )
+SAMPLES[6] = (
+    SAMPLES[5]
+    + """
+    INSERT INTO mcp_file_index_projects VALUES (1, :tenant, 'p');
+    INSERT INTO mcp_file_index_records (id, project_id, file_path, chunker, analysis)
+    VALUES (1, 1, '/old.md', 2, 1);
+    INSERT INTO mcp_file_path_words VALUES (1, 'old', 1);
+    """
+)
 """What a database of each released version of the files schema could hold."""
 
 
@@ -117,7 +126,15 @@ def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
     """No statement of a call scans rows of other tenants."""
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
-    operator = {"purge", "outbox_claim", "outbox_counts", "job_due", "vector_counts"}
+    operator = {
+        "purge",
+        "owners",
+        "outbox_claim",
+        "outbox_counts",
+        "outdated_everywhere",
+        "job_due",
+        "vector_counts",
+    }
     for name, sql in every_query("files"):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
         plan = [
