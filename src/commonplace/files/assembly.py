@@ -8,6 +8,7 @@ from pathlib import Path
 
 from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.files.indexing.embedding import (
+    LOCAL_FILES,
     LOCAL_TEXTS,
     REQUEST_TEXTS,
     EmbeddingWorker,
@@ -37,7 +38,12 @@ from commonplace.search.code.languages import missing_grammars
 from commonplace.search.code.parser_process import ParserProcess
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.model import KeyedListener, PassageListener, Retriever
+from commonplace.search.model import (
+    KeyedListener,
+    PassageListener,
+    Retriever,
+    ReusesVectors,
+)
 from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.credentials.handover import CredentialHandover
 from commonplace.storage.disk.signal_file import SignalFile, index_request
@@ -216,7 +222,9 @@ def embedding_worker(
     """Return the worker that embeds with an external model; None if there is no model."""
     if jobs is None or external is None or external.listener is None or external.handover is None:
         return None
-    return _worker(jobs, passages, external.listener, external.handover, settings)
+    return _worker(
+        jobs, passages, external.listener, external.handover, settings, external.listener
+    )
 
 
 def local_worker(
@@ -229,7 +237,7 @@ def local_worker(
     return (
         None
         if jobs is None or listener is None
-        else _worker(jobs, passages, WithoutKey(listener), None, settings)
+        else _worker(jobs, passages, WithoutKey(listener), None, settings, listener)
     )
 
 
@@ -239,8 +247,9 @@ def _worker(
     listener: KeyedListener,
     handover: CredentialHandover | None,
     settings: FilesSettings,
+    reuser: object,
 ) -> EmbeddingWorker:
-    """Return a worker; a local model embeds one file at a time, as the processor bounds it."""
+    """Return a worker; `reuser` is the listener itself, behind any adapter."""
     index = settings.index
     return EmbeddingWorker(
         jobs,
@@ -248,10 +257,11 @@ def _worker(
         listener,
         handover,
         partition_of,
-        workers=1 if handover is None else index.workers,
+        workers=LOCAL_FILES if handover is None else index.workers,
         texts=LOCAL_TEXTS if handover is None else REQUEST_TEXTS,
         retry_max=index.retry_max,
         backoff_seconds=index.retry_backoff_ms / 1000,
+        reuser=reuser if isinstance(reuser, ReusesVectors) else None,
     )
 
 

@@ -8,7 +8,6 @@ semantic.close()
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from commonplace.kernel.settings import Embedding, FilesSearch
 from commonplace.search.fusion import Weights
 from commonplace.search.model import LexicalStore, PassageListener
 from commonplace.search.retriever import NO_MODEL, HybridPolicy, HybridRetriever, SemanticSide
+from commonplace.search.semantic.bulk import default_threads
 from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.semantic.embed_external import ExternalModel, ExternalSemanticSide
 from commonplace.search.semantic.local import LocalSemantics
@@ -68,7 +68,7 @@ def open_semantic_search(
 ) -> SemanticSearch:
     """Open the configured local model, if it is installed.
 
-    `threads` 0: half of the processors; `models`: the folder of models.
+    `threads` 0: see `default_threads`; `models`: the folder of models.
     """
     settings = settings or Embedding()
     if settings.provider == "off":
@@ -83,7 +83,7 @@ def open_semantic_search(
         )
     folder = (models or data / "models") / name
     try:
-        embedder = LocalEmbedder(folder, threads or max(1, (os.cpu_count() or 1) // 2))
+        embedder = LocalEmbedder(folder, threads or default_threads())
     except EmbedderUnavailableError as error:
         absent = NO_MODEL if not folder.exists() else str(error)
         return SemanticSearch(None, absent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.json_types import Json
 
@@ -263,6 +263,21 @@ class KeyedListener(Protocol):
         *,
         most: int | None = None,
     ) -> int: ...
+
+
+@runtime_checkable
+class ReusesVectors(Protocol):
+    """A listener that can copy vectors between partitions of one tenant."""
+
+    async def reuse(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        others: Sequence[Partition],
+    ) -> None:
+        """Take the vectors of equal texts from other partitions instead of embedding again."""
+        ...
 
 
 def upper_bound(prefix: str) -> str:

@@ -136,7 +136,7 @@ def test_embedding_continues_after_an_interruption(team: Team) -> None:
         return full(texts)
 
     passages = [
-        Passage(f"{path}#{number}", str(text), "")
+        Passage(f"{path}#{number}", str(text), str(number))
         for path, number, text in (
             team.index(),
             team.rows("SELECT file_path, id, chunk_content FROM mcp_file_chunks ORDER BY id"),

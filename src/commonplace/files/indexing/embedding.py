@@ -15,7 +15,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 
 from commonplace.files.model import VectorJob
@@ -27,6 +27,7 @@ from commonplace.search.model import (
     Partition,
     Passage,
     PassageListener,
+    ReusesVectors,
 )
 from commonplace.search.semantic.model_http import (
     ModelError,
@@ -52,6 +53,7 @@ MAX_BACKOFF_SECONDS = 60.0
 TURN_SECONDS = 1.0  # spent on one file before others get a turn
 REQUEST_TEXTS = 64  # sent to an external model at a time
 LOCAL_TEXTS = 8  # embedded locally at a time: a few tenths of a second
+LOCAL_FILES = 2  # embedded locally at a time: short files alone would leave threads idle
 UNOPENED = "the model key cannot be taken out of envelope"
 SAME_KEYS = (
     "Give all servers and workers the same encryption_keks; then the tenant's next call goes on."
@@ -78,6 +80,27 @@ class WithoutKey:
         return await self._listener.synchronise(partition, prefix, passages, most=most)
 
 
+class _TextsUnderWay:
+    """Texts that are being embedded: an equal one of the same tenant waits and is then copied."""
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[frozenset[tuple[str, str]], asyncio.Event]] = []
+
+    @contextlib.asynccontextmanager
+    async def alone(self, texts: frozenset[tuple[str, str]]) -> AsyncIterator[None]:
+        """Wait for earlier turns that share a text (tenant and digest)."""
+        earlier = [ended for others, ended in self._turns if not others.isdisjoint(texts)]
+        turn = (texts, asyncio.Event())
+        self._turns.append(turn)
+        try:
+            for ended in earlier:
+                await ended.wait()
+            yield
+        finally:
+            self._turns.remove(turn)
+            turn[1].set()
+
+
 class EmbeddingWorker:
     """Run by the index worker of the same process, while that one leads.
 
@@ -96,8 +119,11 @@ class EmbeddingWorker:
         texts: int = REQUEST_TEXTS,
         retry_max: int = 5,
         backoff_seconds: float = 1.0,
+        reuser: ReusesVectors | None = None,
     ) -> None:
+        """`reuser` copies vectors of equal chunks where the database does not do it by itself."""
         self._jobs = jobs
+        self._reuser = reuser
         self._passages = passages
         self._listener = listener
         self._handover = handover
@@ -108,6 +134,7 @@ class EmbeddingWorker:
         self._backoff_seconds = backoff_seconds
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._busy: set[tuple[str, str, str]] = set()
+        self._under_way = _TextsUnderWay()
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -254,15 +281,29 @@ class EmbeddingWorker:
 
     async def _take_turn(self, job: VectorJob, key: str | None) -> int:
         """Embed a slice of a file; return how many of its passages still lack a vector."""
-        until = time.monotonic() + TURN_SECONDS
         passages = await self._passages.passages(job)
         partition = self._partition_of(job.tenant, job.project)
-        while True:
-            left = await self._listener.synchronise(
-                partition, f"{job.path}#", passages, key, most=self._texts
-            )
-            if not left or self._stopping or time.monotonic() >= until:
-                return left
+        texts = frozenset((job.tenant, passage.digest) for passage in passages)
+        async with self._under_way.alone(texts):
+            await self._reuse(job, partition, passages)
+            until = time.monotonic() + TURN_SECONDS
+            while True:
+                left = await self._listener.synchronise(
+                    partition, f"{job.path}#", passages, key, most=self._texts
+                )
+                if not left or self._stopping or time.monotonic() >= until:
+                    return left
+
+    async def _reuse(
+        self, job: VectorJob, partition: Partition, passages: Sequence[Passage]
+    ) -> None:
+        """Copy vectors of equal chunks from other projects of the tenant."""
+        if self._reuser is None or not passages:
+            return
+        projects = await self._passages.projects_with_twins(job)
+        others = [self._partition_of(job.tenant, project) for project in projects]
+        if others:
+            await self._reuser.reuse(partition, f"{job.path}#", passages, others)
 
     async def _key(self, job: VectorJob) -> str | None:
         if self._handover is None or job.credential_ref is None:

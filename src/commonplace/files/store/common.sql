@@ -48,6 +48,15 @@ WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER B
 SELECT id, chunk_content, content_hash FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
 
+-- name: projects_with_twins
+-- For each chunk of a file, the next projects by name that hold the same text: two seeks, however many copies there are.
+SELECT DISTINCT
+    (SELECT max(o.project) FROM mcp_file_chunks o
+     WHERE o.apikey_hash = :tenant AND o.content_hash = c.content_hash AND o.project < :project),
+    (SELECT min(o.project) FROM mcp_file_chunks o
+     WHERE o.apikey_hash = :tenant AND o.content_hash = c.content_hash AND o.project > :project)
+FROM mcp_file_chunks c WHERE c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
+
 -- name: chunk_delete
 DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
 

@@ -320,6 +320,14 @@ class SqlIndexStore:
             for identity, text, digest in rows
         ]
 
+    async def projects_with_twins(self, job: VectorJob) -> list[Project]:
+        rows = await self._units.look(
+            lambda connection: connection.execute(
+                self._queries["projects_with_twins"], _keys(job)
+            ).fetchall()
+        )
+        return sorted({Project(str(name)) for row in rows for name in row if name is not None})
+
     async def fail(self, job: Job, error: str) -> bool:
         text = self._words.storable(error)
         return bool(

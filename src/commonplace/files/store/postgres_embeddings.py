@@ -83,27 +83,43 @@ class PostgresEmbeddings:
     ) -> int:
         """Make up to `most` missing vectors; return how many are left.
 
-        Each batch is committed by itself.
+        Each batch is committed by itself. Equal texts are embedded once.
         """
-        texts = {int(passage.key.rpartition("#")[2]): passage.text for passage in passages}
-        values = {
-            "ids": list(texts),
+        by_id = {int(passage.key.rpartition("#")[2]): passage for passage in passages}
+        missing = await self._missing(partition, list(by_id))
+        texts: dict[str, list[int]] = {}  # chunks by the digest of their text
+        for number in missing:
+            texts.setdefault(by_id[number].digest, []).append(number)
+        now = list(texts.values())[:most]
+        for at in range(0, len(now), BATCH):
+            batch = now[at : at + BATCH]
+            vectors = await asyncio.to_thread(embed, [by_id[twins[0]].text for twins in batch])
+            pairs = zip(batch, vectors, strict=True)
+            await self.add(
+                partition, [(number, vector) for twins, vector in pairs for number in twins]
+            )
+        return sum(map(len, list(texts.values())[len(now) :]))
+
+    async def _missing(self, partition: Partition, ids: list[int]) -> list[int]:
+        """Return the chunks that have no vector, after copying those of equal texts."""
+        values: dict[str, Any] = {
+            "ids": ids,
             "tenant": partition.tenant,
             "project": partition.scope,
             "model": self.identity,
         }
-        missing = [
-            int(row[0])
-            for row in await self._database.read(
-                lambda c: c.execute(_QUERIES["embedding_missing"], values).fetchall()
-            )
-        ]
-        now = missing if most is None else missing[:most]
-        for at in range(0, len(now), BATCH):
-            batch = now[at : at + BATCH]
-            vectors = await asyncio.to_thread(embed, [texts[number] for number in batch])
-            await self.add(partition, list(zip(batch, vectors, strict=True)))
-        return len(missing) - len(now)
+        rows = await self._database.read(
+            lambda c: c.execute(_QUERIES["embedding_missing"], values).fetchall()
+        )
+        missing = [int(row[0]) for row in rows]
+        if not missing:
+            return []
+        values |= {"ids": missing, "collection": partition.collection}
+        rows = await self._database.write(
+            lambda c: c.execute(_QUERIES["embedding_copy"], values).fetchall()
+        )
+        copied = {int(row[0]) for row in rows}
+        return [number for number in missing if number not in copied]
 
     async def add(self, partition: Partition, vectors: Sequence[tuple[int, Any]]) -> None:
         """Store the vectors of chunks; replace those that exist."""

@@ -60,6 +60,20 @@ SELECT c.id FROM mcp_file_chunks c
 WHERE c.id = ANY (:ids) AND c.apikey_hash = :tenant AND c.project = :project
   AND NOT EXISTS (SELECT 1 FROM mcp_file_chunk_embeddings e WHERE e.chunk_id = c.id AND e.model = :model);
 
+-- name: embedding_copy
+-- Equal texts of one tenant share their vectors, over its projects. A few copies are looked at: the first ones have a vector soon.
+INSERT INTO mcp_file_chunk_embeddings (chunk_id, embedding, model, partition_id)
+SELECT c.id, twin.embedding, :model, p.id FROM mcp_file_chunks c
+JOIN search_partition p ON p.tenant = c.apikey_hash AND p.collection = :collection AND p.scope = c.project
+CROSS JOIN LATERAL (
+    SELECT e.embedding FROM (SELECT o.id FROM mcp_file_chunks o
+                             WHERE o.apikey_hash = :tenant AND o.content_hash = c.content_hash AND o.id <> c.id LIMIT 64) AS copies
+    JOIN mcp_file_chunk_embeddings e ON e.chunk_id = copies.id AND e.model = :model LIMIT 1
+) AS twin
+WHERE c.id = ANY (:ids) AND c.apikey_hash = :tenant AND c.project = :project FOR KEY SHARE OF c
+ON CONFLICT (chunk_id) DO UPDATE SET embedding = excluded.embedding, model = excluded.model, updated_at = now()
+RETURNING chunk_id;
+
 -- name: embedding_add
 -- A chunk that went meanwhile takes no vector.
 INSERT INTO mcp_file_chunk_embeddings (chunk_id, embedding, model, partition_id)

@@ -359,6 +359,10 @@ class PassageSource(Protocol):
         """Return the indexed chunks of a file; none if it is deleted."""
         ...
 
+    async def projects_with_twins(self, job: VectorJob) -> list[Project]:
+        """Return other projects of the tenant that hold a chunk with a text of this file."""
+        ...
+
 
 class VectorJobStore(Protocol):
     """A queue of vectors that a model must make.

@@ -12,7 +12,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.kernel.lru import LruCache
+from commonplace.search.semantic.bulk import BulkThreads
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
@@ -108,7 +108,6 @@ class LocalEmbedder:
     ) -> None:
         self.description = ModelDescription.read(folder)
         self._folder = folder
-        self._threads = max(threads, 1)
         self._idle_seconds = idle_seconds
         self._load_wait_seconds = load_wait_seconds
         self._clock = clock
@@ -120,8 +119,7 @@ class LocalEmbedder:
         self._closed = False
         self._timer: threading.Timer | None = None
         self._used_at = clock()
-        self._bulk = threading.Lock()  # one bulk job at a time; queries run beside it
-        self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        self._bulk = BulkThreads(threads)  # queries run beside it
         self._queries: LruCache[str, Vectors] = LruCache(_CACHED_QUERIES)
 
     @property
@@ -156,14 +154,14 @@ class LocalEmbedder:
         for start in range(0, len(texts), BULK_TEXTS):
             model = self._acquire()
             encoded = model.encode(texts[start : start + BULK_TEXTS])
-            with self._bulk:
-                vectors[start : start + len(encoded)] = list(self._workers.map(model.run, encoded))
+            vectors[start : start + len(encoded)] = self._bulk.map(model.run, encoded, len)
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
         known = self._queries.get(text)
         if known is not None:
             return known
+        self._bulk.note_query()
         model = self._acquire()
         vector: Vectors = model.run(model.encode([text])[0])
         vector.setflags(write=False)
@@ -199,7 +197,7 @@ class LocalEmbedder:
             if self._timer is not None:
                 self._timer.cancel()
             self._state.notify_all()
-        self._workers.shutdown()
+        self._bulk.close()
         if self._loader is not None:
             # threads of the runtime abort the process if the interpreter ends first
             self._loader.join()

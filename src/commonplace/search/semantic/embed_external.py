@@ -148,6 +148,15 @@ class ExternalSemanticSide:
             self._vectors.synchronise_with, partition, prefix, passages, embed, most
         )
 
+    async def reuse(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        others: Sequence[Partition],
+    ) -> None:
+        await self._vectors.reuse(partition, prefix, passages, others)
+
     def close(self) -> None:
         self._vectors.close()
 

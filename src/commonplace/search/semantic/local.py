@@ -58,6 +58,15 @@ class LocalSemantics:
     ) -> int:
         return await self.vectors.synchronise(partition, prefix, passages, most=most)
 
+    async def reuse(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        others: Sequence[Partition],
+    ) -> None:
+        await self.vectors.reuse(partition, prefix, passages, others)
+
     def close(self) -> None:
         self.embedder.close()
         if "vectors" in self.__dict__:

@@ -94,6 +94,46 @@ class VectorIndex:
             )
         )[1]
 
+    async def reuse(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        others: Sequence[Partition],
+    ) -> None:
+        await asyncio.to_thread(self._reuse, partition, prefix, passages, others)
+
+    def _reuse(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        others: Sequence[Partition],
+    ) -> None:
+        snapshot = self._current(self._file(partition))
+        known = snapshot.digests if snapshot is not None else {}
+        texts = {p.digest: p.text for p in passages if p.digest not in known}
+        found: dict[str, Vectors] = {}  # by text
+        for other in others:
+            if other.tenant != partition.tenant:
+                raise ValueError("vectors are never shared between tenants")
+            file = self._file(other)
+            with file.lock:
+                twin = self._current(file)
+                shared = texts.keys() & twin.digests.keys() if twin is not None else ()
+                for digest in shared:
+                    assert twin is not None
+                    found[texts.pop(digest)] = twin.vector(twin.digests[digest])
+        if found:
+            first = sorted(passages, key=lambda passage: passage.text not in found)
+            self._advance(
+                partition,
+                prefix,
+                first,
+                lambda wanted: _take(found, wanted, self._embedder.embed),
+                len(found),
+            )
+
     def synchronise_now(
         self, partition: Partition, prefix: str, passages: Sequence[Passage]
     ) -> int:
@@ -321,6 +361,11 @@ class VectorIndex:
         finally:
             with self._guard:
                 self._building.discard(path)
+
+
+def _take(found: dict[str, Vectors], texts: Sequence[str], embed: Embed) -> Vectors:
+    """Return known vectors; embed a text that became new meanwhile."""
+    return np.stack([found[text] if text in found else embed([text])[0] for text in texts])
 
 
 def _embed_new(

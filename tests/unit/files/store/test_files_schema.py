@@ -64,6 +64,7 @@ SAMPLES[6] = (
     INSERT INTO mcp_file_path_words VALUES (1, 'old', 1);
     """
 )
+SAMPLES[7] = SAMPLES[6]
 """What a database of each released version of the files schema could hold."""
 
 

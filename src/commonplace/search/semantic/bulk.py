@@ -1,0 +1,71 @@
+"""Threads of bulk embedding: several jobs share them, and queries take precedence."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+QUERY_SECONDS = 2.0  # after a query, bulk work leaves half of the threads to others
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def default_threads() -> int:
+    """Return half of the processors, but two where there are two."""
+    processors = os.cpu_count() or 1
+    return min(processors, max(2, processors // 2))
+
+
+class BulkThreads:
+    """Runs pieces of bulk work. Thread-safe; all jobs together use at most `threads`."""
+
+    def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._threads = max(threads, 1)
+        self._clock = clock
+        self._asked_at = float("-inf")
+        self._running = 0
+        self._free = threading.Condition()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+
+    def note_query(self) -> None:
+        """Remember that somebody waits for an answer."""
+        self._asked_at = self._clock()
+
+    def map(
+        self,
+        work: Callable[[Item], Made],
+        items: Sequence[Item],
+        size_of: Callable[[Item], int],
+    ) -> list[Made]:
+        """Return the results in the order of the items.
+
+        The largest begin first, so that all threads end at about the same time.
+        """
+        order = sorted(range(len(items)), key=lambda at: -size_of(items[at]))
+        done = self._pool.map(lambda at: self._run(work, items[at]), order)
+        results = dict(zip(order, done, strict=True))
+        return [results[at] for at in range(len(items))]
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _run(self, work: Callable[[Item], Made], item: Item) -> Made:
+        with self._free:
+            while self._running >= self._allowed():
+                self._free.wait(QUERY_SECONDS / 4)  # the pause ends without a notice
+            self._running += 1
+        try:
+            return work(item)
+        finally:
+            with self._free:
+                self._running -= 1
+                self._free.notify()
+
+    def _allowed(self) -> int:
+        is_asked = self._clock() - self._asked_at < QUERY_SECONDS
+        return max(1, self._threads // 2) if is_asked else self._threads
