@@ -78,7 +78,7 @@ def find_losses(
             why = export.unwritten.get(exported.id, "it cannot be read back")
             losses.append(FieldLoss(exported.id, "rule", exported.rule.title, None, why))
             continue
-        losses += _compare(exported.id, exported.rule, again, client)
+        losses += compare_rules(exported.id, exported.rule, again, client)
         document = documents.get(exported.id, {})
         for name, default in CATALOGUE_FIELDS.items():
             value = document.get(name)
@@ -108,7 +108,10 @@ def read_export(export: ClientExport) -> dict[str, PortableRule]:
     return rules
 
 
-def _compare(id_: str, before: PortableRule, after: PortableRule, client: str) -> list[FieldLoss]:
+def compare_rules(
+    id_: str, before: PortableRule, after: PortableRule, client: str
+) -> list[FieldLoss]:
+    """List the fields in which a rule that was written and read again differs."""
     losses = []
 
     def lose(name: str, old: Json, new: Json, why: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commonplace.instructions.adapters.rule import HASH_LENGTH, hash_text
@@ -22,12 +23,18 @@ _END = re.compile(rf"^<!-- commonplace end=({_HASH}) -->[ \t]*(?:\r?\n|\Z)", re.
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with its owner. `intact` is false if it was edited after it was written."""
+    """A text with its owner. `hash` is that of the text as it was written."""
 
     id: str
     text: str
-    intact: bool
+    hash: str
     line: int = 1
+    span: tuple[int, int] = (0, 0)
+    """Where the section is in its file, markers included."""
+
+    @property
+    def intact(self) -> bool:
+        return hash_text(self.text) == self.hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ def read_file_marker(content: str) -> MarkedText | None:
     if found is None or not is_valid_id(found[1]):
         return None
     text = content[: found.start()]
-    return MarkedText(found[1], text, hash_text(text) == found[2])
+    return MarkedText(found[1], text, found[2])
 
 
 def mark_section(id_: str, text: str) -> str:
@@ -75,6 +82,24 @@ def read_sections(content: str) -> SharedText:
         rest.append(content[at : begin.start()])
         text = content[begin.end() : end.start()]
         line = bisect_right(breaks, begin.end()) + 1
-        sections.append(MarkedText(begin[1], text, hash_text(text) == begin[2], line))
+        span = (begin.start(), end.end())
+        sections.append(MarkedText(begin[1], text, begin[2], line, span))
         at = end.end()
     return SharedText(tuple(sections), "".join(rest) + content[at:])
+
+
+def replace_sections(content: str, sections: Mapping[str, str]) -> str:
+    """Put new sections in the place of old ones; a person's text around them stays as it is.
+
+    An old section without a new one is removed; a new one without an old one is appended.
+    """
+    shared = read_sections(content)
+    waiting, pieces, at = dict(sections), [], 0
+    for section in shared.sections:
+        pieces += [content[at : section.span[0]], waiting.pop(section.id, "")]
+        at = section.span[1]
+    kept = "".join(pieces) + content[at:]
+    added = "\n".join(waiting.values())
+    if not added:
+        return kept
+    return f"{kept.rstrip()}\n\n{added}" if kept.strip() else added

@@ -177,7 +177,7 @@ def _add_skill(export: ClientExport, target: ClientFiles, exported: ExportedRule
 def _add_sections(export: ClientExport, target: ClientFiles, exported: ExportedRule) -> None:
     """Add a rule to the files of the folders that it is about, else to the file of the top."""
     rule = exported.rule
-    paths, advice = [target.shared], _advice(rule)
+    paths, advice = [target.shared], advice_of(rule)
     if rule.activation is GLOB and target.nested and rule.globs:
         folders = [_FOLDER.match(glob) for glob in rule.globs]
         if all(folders):
@@ -190,7 +190,7 @@ def _add_sections(export: ClientExport, target: ClientFiles, exported: ExportedR
         export.sections.setdefault(path, {})[exported.id] = section
 
 
-def _advice(rule: PortableRule) -> str:
+def advice_of(rule: PortableRule) -> str:
     """Say in words what the format cannot: the model can still obey it."""
     if rule.activation is GLOB and rule.globs and not EVERYTHING.intersection(rule.globs):
         globs = ", ".join(f"`{' '.join(glob.split())}`" for glob in rule.globs)

@@ -1,0 +1,1 @@
+"""Rule files of a repository and the catalogue: import, export, keep in step."""

@@ -1,0 +1,236 @@
+"""Import the rule files of a repository: every file is accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from commonplace.instructions.adapters.discovery import ExaminedFile, examine
+from commonplace.instructions.adapters.entries import (
+    entry_of,
+    find_unusable_globs,
+    kept_of,
+    rule_of,
+)
+from commonplace.instructions.adapters.naming import candidate_id, numbered
+from commonplace.instructions.adapters.reading import FoundRule, RuleReading
+from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.rulefiles.scan import ScanFinding
+from commonplace.instructions.use_cases.importing import EntryImportOptions, import_entries
+from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.instructions.use_cases.rule_files.policy import (
+    HiddenText,
+    find_hidden_text,
+    is_blocked,
+)
+from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.json_types import Json, JsonObject
+
+IMPORTED, UPDATED, UNCHANGED, KEPT = "imported", "updated", "unchanged", "kept"
+CONFLICT, BLOCKED, FAILED, SKIPPED = "conflict", "blocked", "failed", "skipped"
+WRITTEN = (IMPORTED, UPDATED)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleImportOptions:
+    """How to import. `overwrite` lets files win over changes made in the catalogue."""
+
+    repository: str = ""
+    dry_run: bool = False
+    overwrite: bool = False
+    update: bool = True
+    hidden_text: HiddenText = "report"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFileOutcome:
+    """What became of a file, or of one of the rules in it."""
+
+    path: str
+    status: str
+    client: str = ""
+    id: str | None = None
+    line: int = 1
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    findings: tuple[ScanFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleImportReport:
+    """Every file of the folder, in order of path, with what became of it."""
+
+    files: tuple[RuleFileOutcome, ...]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(outcome.status for outcome in self.files)
+
+
+@dataclass(slots=True)
+class CatalogueRules:
+    """The rules of the catalogue by id and by origin."""
+
+    documents: Mapping[str, Mapping[str, Json]]
+    by_origin: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, parts: CatalogueParts) -> CatalogueRules:
+        """Read every rule of the catalogue."""
+        parts.store.open()
+        entries, _ = parts.store.snapshot()
+        rules = cls({entry.id: entry.document.whole() for entry in entries})
+        for id_, document in rules.documents.items():
+            origin = RuleOrigin.of(document)
+            if origin is not None:
+                rules.by_origin.setdefault(origin_key(origin), []).append(id_)
+        return rules
+
+    def hash_of(self, id_: str) -> str:
+        """Hash what a rule file could say of a rule."""
+        return rule_of(self.documents[id_]).hash
+
+    def is_edited(self, id_: str) -> bool:
+        """Tell whether a rule was changed in the catalogue after its import."""
+        return kept_of(self.documents[id_]).get("base") != self.hash_of(id_)
+
+
+def origin_key(origin: RuleOrigin) -> tuple[str, str, str]:
+    return origin.repository, origin.client, origin.file
+
+
+def import_rule_files(
+    parts: CatalogueParts,
+    caller: AuthContext,
+    repository: RuleRepository,
+    options: RuleImportOptions,
+) -> RuleImportReport:
+    """Import every rule file below a folder. A file that did not change is left alone."""
+    survey = repository.survey()
+    examined = examine(repository.tree, survey.files)
+    run = _RuleImport(CatalogueRules.read(parts), options)
+    for file in examined:
+        run.plan_file(file)
+    if not options.dry_run:
+        run.write(parts, caller)
+    left_out = [RuleFileOutcome(path, SKIPPED, reason=reason) for path, reason in survey.left_out]
+    return RuleImportReport(
+        tuple(sorted([*run.outcomes, *left_out], key=lambda file: (file.path, file.line)))
+    )
+
+
+@dataclass(slots=True)
+class _RuleImport:
+    """State of one import: what becomes of each file, and the entries to write."""
+
+    catalogue: CatalogueRules
+    options: RuleImportOptions
+    outcomes: list[RuleFileOutcome] = field(default_factory=list)
+    entries: list[JsonObject] = field(default_factory=list)
+    _places: list[int] = field(default_factory=list)  # of the outcomes of the entries
+    _taken: set[str] = field(default_factory=set)
+
+    def plan_file(self, file: ExaminedFile) -> None:
+        """Decide about the rules of one file."""
+        reading = file.reading
+        if reading is None:
+            self.outcomes.append(RuleFileOutcome(file.path, SKIPPED, reason=file.reason))
+        elif reading.problem:
+            outcome = RuleFileOutcome(
+                file.path, FAILED, reading.client, reason=reading.problem, notes=reading.notes
+            )
+            self.outcomes.append(outcome)
+        else:
+            for found in reading.rules:
+                self._plan_rule(file, reading, found)
+
+    def _plan_rule(self, file: ExaminedFile, reading: RuleReading, found: FoundRule) -> None:
+        origin = make_origin(file, reading.client, found, self.options.repository)
+        id_, known = self._identify(file.path, found, origin)
+        self._taken.add(id_)
+        unusable = find_unusable_globs(found.rule)
+        notes = [*reading.notes, *(f"{glob}: {why}" for glob, why in unusable.items())]
+        outcome = RuleFileOutcome(
+            file.path,
+            IMPORTED,
+            reading.client,
+            id_,
+            found.line,
+            notes=tuple(notes),
+            findings=find_hidden_text(found.rule.text + "\n" + found.rule.description),
+        )
+        self._decide(outcome, found, origin, known)
+
+    def _decide(
+        self, outcome: RuleFileOutcome, found: FoundRule, origin: RuleOrigin, known: bool
+    ) -> None:
+        id_ = str(outcome.id)
+        status, reason = IMPORTED, ""
+        if known:
+            status, reason = self._compare(id_, found, origin)
+        if status in WRITTEN and is_blocked(outcome.findings, self.options.hidden_text):
+            status, reason = BLOCKED, "it hides text, and the policy refuses that"
+        self.outcomes.append(replace(outcome, status=status, reason=reason))
+        if status in WRITTEN:
+            self._places.append(len(self.outcomes) - 1)
+            self.entries.append(
+                with_extensions(entry_of(found.rule, id_, origin), self.catalogue, known)
+            )
+
+    def _identify(self, path: str, found: FoundRule, origin: RuleOrigin) -> tuple[str, bool]:
+        """Return the id of a rule, and whether the catalogue has it."""
+        documents = self.catalogue.documents
+        if found.id is not None and found.id not in self._taken:
+            return found.id, found.id in documents
+        for id_ in self.catalogue.by_origin.get(origin_key(origin), ()):
+            if id_ not in self._taken:
+                return id_, True
+        candidate = candidate_id(path, found.rule.title)
+        return numbered(candidate, self._taken | documents.keys()), False
+
+    def _compare(self, id_: str, found: FoundRule, origin: RuleOrigin) -> tuple[str, str]:
+        """Compare a rule with the catalogue's: three ways, by the hash of the last import."""
+        document = self.catalogue.documents[id_]
+        stored = RuleOrigin.of(document)
+        if rule_of(document).hash == found.rule.hash:
+            return UNCHANGED, ""
+        if stored is None or origin_key(stored) != origin_key(origin):
+            if found.intact:
+                return KEPT, "an export of the catalogue's rule"
+            reason = "the file claims a rule that did not come from it"
+            return (UPDATED, "") if self.options.overwrite else (CONFLICT, reason)
+        if kept_of(document).get("base") == found.rule.hash:
+            return KEPT, "changed in the catalogue since it was imported"
+        if not self.options.update and not self.options.overwrite:
+            return SKIPPED, "the id exists"
+        if self.catalogue.is_edited(id_) and not self.options.overwrite:
+            return CONFLICT, "changed in the file and in the catalogue"
+        return UPDATED, ""
+
+    def write(self, parts: CatalogueParts, caller: AuthContext) -> None:
+        """Write the entries, and record those that the catalogue refuses."""
+        if not self.entries:
+            return
+        result = import_entries(parts, caller, self.entries, EntryImportOptions("merge"))
+        for failure in result.failures:
+            place = self._places[failure.index]
+            reason = f"{failure.error}: {failure.hint}"
+            self.outcomes[place] = replace(self.outcomes[place], status=FAILED, reason=reason)
+
+
+def make_origin(file: ExaminedFile, client: str, found: FoundRule, repository: str) -> RuleOrigin:
+    """Return where a rule was found; its hash is that of its text."""
+    digest = hashlib.sha256(found.rule.text.encode("utf-8", "replace")).hexdigest()
+    return RuleOrigin(file.path, found.line, client, digest, repository)
+
+
+def with_extensions(entry: JsonObject, catalogue: CatalogueRules, known: bool) -> JsonObject:
+    """Keep the other extensions of a rule that the catalogue has."""
+    if known:
+        others = catalogue.documents[entry["id"]].get("extensions")
+        if isinstance(others, dict):
+            entry["extensions"] = {**others, **entry["extensions"]}
+    return entry

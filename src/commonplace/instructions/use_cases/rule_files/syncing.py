@@ -1,0 +1,189 @@
+"""Keep the rule files of a repository and the catalogue in step, both ways.
+
+Each side is compared with what it was after the last synchronisation. Both hashes are kept, since
+a file may be unable to say all that the catalogue knows of a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from commonplace.instructions.adapters.discovery import ExaminedFile, examine
+from commonplace.instructions.adapters.entries import kept_of
+from commonplace.instructions.adapters.losses import FieldLoss
+from commonplace.instructions.adapters.reading import FoundRule
+from commonplace.instructions.engine.mirror import MirrorPlan, Side, plan_mirror
+from commonplace.instructions.errors import CONFIRMATION_REQUIRED
+from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.use_cases.rule_files.importing import (
+    CatalogueRules,
+    make_origin,
+    origin_key,
+)
+from commonplace.instructions.use_cases.rule_files.repository import (
+    STATE_FOLDER,
+    SYNC_STATE,
+    RuleRepository,
+)
+from commonplace.kernel.errors import CommonplaceError
+
+SAFE_REMOVALS = 10  # more need a confirmation if they are most of a side
+STATE = f"{STATE_FOLDER}/{SYNC_STATE}"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSyncOptions:
+    """How to synchronise. `catalogue` names the catalogue that a stored state belongs to."""
+
+    repository: str
+    catalogue: str
+    prefer: Side | None = None
+    allow_removals: bool = False
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class RuleSyncReport:
+    """What a synchronisation did. Names are paths, with `#id` for a section of a file."""
+
+    to_catalogue: list[str] = field(default_factory=list)
+    to_files: list[str] = field(default_factory=list)
+    removed_from_catalogue: list[str] = field(default_factory=list)
+    removed_from_files: list[str] = field(default_factory=list)
+    conflicts: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    losses: list[FieldLoss] = field(default_factory=list)
+    only_in_catalogue: list[str] = field(default_factory=list)
+    in_step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedRule:
+    """A rule in a file, and the one of the catalogue that it belongs to, if any."""
+
+    name: str
+    file: ExaminedFile
+    found: FoundRule
+    origin: RuleOrigin
+    id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncComparison:
+    """Both sides, linked by name, and the plan that brings them into step."""
+
+    rules: Mapping[str, SyncedRule]
+    ids: Mapping[str, str]
+    """The catalogue's rule of each name; also of files that are gone."""
+    plan: MirrorPlan
+    problems: Mapping[str, str]
+
+
+def compare_sides(
+    catalogue: CatalogueRules, repository: RuleRepository, options: RuleSyncOptions
+) -> SyncComparison:
+    """Compare files and catalogue with their last common state.
+
+    Raises CONFIRMATION_REQUIRED if most of a side would be removed.
+    """
+    state = load_common_state(repository, options.catalogue)
+    rules, problems = _find_rules(catalogue, repository, options, state)
+    ids = {name: entry["id"] for name, entry in state.items()}
+    ids |= {name: rule.id for name, rule in rules.items() if rule.id is not None}
+    base, files, stored = {}, {}, {}
+    for name in {*rules, *ids}:
+        known = state.get(name)
+        rule, id_ = rules.get(name), ids.get(name)
+        files_hash = rule.found.rule.hash if rule else None
+        stored_hash = catalogue.hash_of(id_) if id_ in catalogue.documents else None
+        common = known["file"] if known else _last_import(catalogue, rule, id_)
+        if common is not None:
+            base[name] = common
+        if files_hash is not None:
+            files[name] = files_hash
+        if stored_hash is not None:
+            # A hash that has not changed since the last time stands for the common state.
+            same = known is not None and known["catalogue"] == stored_hash
+            stored[name] = str(common) if same else stored_hash
+    plan = plan_mirror(base, files, stored, options.prefer)
+    if not options.allow_removals:
+        _check_removals("catalogue", len(plan.removed_from_database), len(stored))
+        _check_removals("files", len(plan.removed_from_folder), len(files))
+    return SyncComparison(rules, ids, plan, problems)
+
+
+def load_common_state(repository: RuleRepository, catalogue: str) -> dict[str, dict[str, str]]:
+    """Return the state of the last synchronisation; empty with another catalogue."""
+    state = repository.load_state(STATE)
+    entries = state.get("rules")
+    if state.get("catalogue") != catalogue or not isinstance(entries, dict):
+        return {}
+    return {
+        name: entry
+        for name, entry in entries.items()
+        if isinstance(entry, dict)
+        and all(isinstance(entry.get(key), str) for key in ("id", "file", "catalogue"))
+    }
+
+
+def _find_rules(
+    catalogue: CatalogueRules,
+    repository: RuleRepository,
+    options: RuleSyncOptions,
+    state: Mapping[str, Mapping[str, str]],
+) -> tuple[dict[str, SyncedRule], dict[str, str]]:
+    """Return the rules of all files by name, and the files that cannot be read."""
+    rules: dict[str, SyncedRule] = {}
+    problems: dict[str, str] = {}
+    taken: set[str] = set()
+    for file in examine(repository.tree, repository.survey().files):
+        if file.reading is None:
+            continue
+        if file.reading.problem and file.reading.problem != "it has no text":
+            problems[file.path] = file.reading.problem
+        for found in file.reading.rules:
+            shared = found.id is not None and not found.rule.dialect
+            name = f"{file.path}#{found.id}" if shared else file.path
+            origin = make_origin(file, file.reading.client, found, options.repository)
+            id_ = _link(catalogue, found, origin, state.get(name), taken)
+            if id_ is not None:
+                taken.add(id_)
+            rules[name] = SyncedRule(name, file, found, origin, id_)
+    return rules, problems
+
+
+def _link(
+    catalogue: CatalogueRules,
+    found: FoundRule,
+    origin: RuleOrigin,
+    known: Mapping[str, str] | None,
+    taken: set[str],
+) -> str | None:
+    """Return the catalogue's rule that a rule of a file belongs to."""
+    if known is not None:
+        return known["id"]
+    for id_ in catalogue.by_origin.get(origin_key(origin), ()):
+        if id_ not in taken:
+            return id_
+    return found.id if found.id in catalogue.documents and found.id not in taken else None
+
+
+def _last_import(catalogue: CatalogueRules, rule: SyncedRule | None, id_: str | None) -> str | None:
+    """Return the hash of a rule as it was imported or exported, where no state says it."""
+    if id_ is None or rule is None or id_ not in catalogue.documents:
+        return None
+    base = kept_of(catalogue.documents[id_]).get("base")
+    if rule.found.id is not None and rule.found.intact:
+        return rule.found.rule.hash  # as it was exported: only the catalogue can have changed
+    return base if isinstance(base, str) else None
+
+
+def _check_removals(side: str, removals: int, present: int) -> None:
+    if removals > SAFE_REMOVALS and removals * 2 > present:
+        raise CommonplaceError(
+            CONFIRMATION_REQUIRED,
+            f"Synchronising would remove {removals} of {present} rules from the {side}.",
+            hint="If that is meant, repeat the command with --allow-removals.",
+            details={"side": side, "removals": removals, "present": present},
+        )
