@@ -111,7 +111,7 @@ COMMANDS = (
         "rules",
         "rules.command",
         "app",
-        "Rule files of a repository: what clients load, and checks.",
+        "Rule files of a repository: what clients load, import, export, sync and checks.",
     ),
     Listed("models", "models", "app", "Embedding models: install, list, check, remove."),
 )

@@ -17,7 +17,6 @@ from commonplace.instructions.use_cases.rule_files.importing import (
     RuleImportReport,
     import_rule_files,
 )
-from commonplace.instructions.use_cases.rule_files.policy import HiddenText
 from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
 from commonplace.instructions.use_cases.rule_files.syncing import (
     RuleSyncOptions,
@@ -49,11 +48,10 @@ class RuleFileService:
         caller: AuthContext,
         folder: Path,
         options: RuleSyncOptions,
-        hidden_text: HiddenText = "report",
     ) -> RuleSyncReport:
         """Keep the rule files of a folder and the catalogue in step, both ways.
 
         Raises INVALID_ARGUMENT and CONFIRMATION_REQUIRED.
         """
         repository = RuleRepository.at(folder)
-        return synchronise(self._parts, caller, repository, options, hidden_text)
+        return synchronise(self._parts, caller, repository, options)

@@ -87,7 +87,7 @@ class InstructionsService:
         self.now = parts.now
         self.locks: dict[str, threading.RLock] = {}  # of the lazy properties
         self.usage_enabled = parts.settings.usage_enabled
-        self._parts = parts
+        self._parts = self.parts = parts  # other facades of the domain share them
         self._store = parts.store
         self.confirmation = CatalogueConfirmation(parts.store)
         self._whole = CatalogueView(parts)

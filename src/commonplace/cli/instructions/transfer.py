@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ def import_(
         Path,
         typer.Argument(
             help="A JSON file (one entry, a list, or {entries}), or a folder of such files, for "
-            "example a catalogue."
+            "example a catalogue, or of rule files (as `rules import`)."
         ),
     ],
     mode: Annotated[str, typer.Option(help="If an id exists: skip, overwrite or merge.")] = "skip",
@@ -36,6 +37,7 @@ def import_(
 
     Example:
       commonplace instructions import rules.json --mode overwrite
+      commonplace instructions import ~/src/shop
     """
     from rich.progress import Progress
 
@@ -58,16 +60,47 @@ def import_(
                 {**error, "index": error["index"] + start} for error in answer["errors"]
             ]
             progress.advance(task, len(chunk))
+    if source.is_dir():
+        _import_rule_files(source, mode, total)
     if as_json:
         print_json(total)
     else:
         for error in total["errors"][:50]:
-            say(f"entry {error['index']} ({error.get('id', '?')}): {error['error']}")
+            place = f"entry {error['index']}" if "index" in error else error["file"]
+            say(f"{place} ({error.get('id') or '?'}): {error['error']}")
         say(
             f"imported {total['imported']}, overwritten {total['overwritten']}, skipped "
             f"{total['skipped']}, failed {len(total['errors'])}"
         )
     raise typer.Exit(1 if total["errors"] else 0)
+
+
+def _import_rule_files(source: Path, mode: str, total: JsonObject) -> None:
+    """Import the rule files of a folder too, and add what became of them to the totals."""
+    from commonplace.cli.rules.transfer import run_import
+
+    if not any(_find_rule_files(source)):
+        return
+    report = run_import(
+        source, "", overwrite=mode == "overwrite", dry_run=False, update=mode != "skip"
+    )
+    counts, rules = report.counts, [file for file in report.files if file.client]
+    total["imported"] += counts["imported"]
+    total["overwritten"] += counts["updated"]
+    total["skipped"] += len(rules) - counts["imported"] - counts["updated"]
+    total["total"] += len(rules)
+    total["files"] = [asdict(file) for file in report.files]
+    for file in rules:
+        if file.status in ("failed", "conflict", "blocked"):
+            total["skipped"] -= 1
+            total["errors"].append({"file": file.path, "id": file.id, "error": file.reason})
+
+
+def _find_rule_files(source: Path) -> Iterator[str]:
+    from commonplace.instructions.adapters.places import find_format
+    from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+
+    yield from filter(find_format, RuleRepository.at(source).survey().files)
 
 
 def _entries(source: Path) -> Iterator[Any]:

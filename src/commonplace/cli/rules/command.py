@@ -11,6 +11,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.rules import report as reports
+from commonplace.cli.rules import transfer
 from commonplace.instructions.clients.check import RuleReport, check_rule_files
 from commonplace.instructions.clients.table import CLIENTS
 from commonplace.instructions.rulefiles.scan import FindingSeverity
@@ -20,8 +21,12 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json
 
 app = typer.Typer(
-    help="Rule files of a repository: what clients load, and checks.", no_args_is_help=True
+    help="Rule files of a repository: what clients load, import, export, sync and checks.",
+    no_args_is_help=True,
 )
+app.command("import")(transfer.import_)
+app.command("export")(transfer.export)
+app.command("sync")(transfer.sync)
 
 
 @app.command("for")

@@ -21,6 +21,7 @@ ADVICE = re.compile(r"\A\*\*Applies (?:to files that match|when) .*\*\*\n+")
 MENTIONS = "commonplace.mentions"  # the section that names the files for Amp
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.M)
 _TITLE_WITHIN = 20_000  # characters
+NO_TEXT = "it has no text"
 _INVALID = "The front matter is not valid YAML; it was read line by line."
 
 
@@ -81,7 +82,7 @@ def _read(path: str, client: str, content: str, dialect: str) -> RuleReading:
     if path.endswith("AGENTS.override.md"):
         client = "codex"
     rules = tuple(found for found in founds if found.rule.text)
-    problem = "" if rules else "it has no text"
+    problem = "" if rules else NO_TEXT
     if any(len(found.rule.text) > MAX_BODY_CHARS for found in rules):
         return RuleReading(client, (), notes, f"longer than {MAX_BODY_CHARS} characters")
     return RuleReading(client, rules, notes, problem)

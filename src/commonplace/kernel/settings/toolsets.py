@@ -154,6 +154,11 @@ class GovernanceSettings(Section):
         "Instructions classified `restricted` are seen only with keys made with `--may-read "
         "restricted`.",
     )
+    hidden_text: Literal["report", "block"] = setting(
+        "report",
+        "What happens to an instruction that hides text from readers, or runs what it fetches: "
+        "`report` stores it with a warning, `block` refuses it.",
+    )
     four_eyes_categories: tuple[str, ...] = setting(
         (),
         "Categories whose instructions somebody other than the author must approve; `*` for all.",

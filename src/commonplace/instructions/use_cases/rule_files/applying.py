@@ -20,7 +20,6 @@ from commonplace.instructions.use_cases.rule_files.importing import (
     with_extensions,
 )
 from commonplace.instructions.use_cases.rule_files.policy import (
-    HiddenText,
     find_hidden_text,
     is_blocked,
 )
@@ -51,14 +50,13 @@ def synchronise(
     caller: AuthContext,
     repository: RuleRepository,
     options: RuleSyncOptions,
-    hidden_text: HiddenText,
 ) -> RuleSyncReport:
     """Bring files and catalogue into step. Raises CONFIRMATION_REQUIRED."""
     report = RuleSyncReport()
     for _ in range(ROUNDS):
         catalogue = CatalogueRules.read(parts)
         comparison = compare_sides(catalogue, repository, options)
-        run = _RuleSync(parts, caller, repository, options, hidden_text, catalogue, comparison)
+        run = _RuleSync(parts, caller, repository, options, catalogue, comparison)
         run.report.problems.update(comparison.problems)
         run.apply()
         _add(report, run.report)
@@ -84,7 +82,6 @@ class _RuleSync:
     caller: AuthContext
     repository: RuleRepository
     options: RuleSyncOptions
-    hidden_text: HiddenText
     catalogue: CatalogueRules
     comparison: SyncComparison
     report: RuleSyncReport = field(default_factory=RuleSyncReport)
@@ -127,7 +124,7 @@ class _RuleSync:
         for name in self.comparison.plan.to_database:
             rule = self.comparison.rules[name]
             findings = find_hidden_text(rule.found.rule.text)
-            if is_blocked(findings, self.hidden_text):
+            if is_blocked(findings, self.parts.governance.hidden_text):
                 places = ", ".join(f"line {finding.line}: {finding.kind}" for finding in findings)
                 self.report.problems[name] = f"it hides text, and the policy refuses that: {places}"
                 continue

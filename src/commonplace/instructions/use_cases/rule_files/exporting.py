@@ -16,7 +16,7 @@ from commonplace.instructions.adapters.marker import (
     read_sections,
     replace_sections,
 )
-from commonplace.instructions.adapters.reading import read_rule_file
+from commonplace.instructions.adapters.reading import MENTIONS, read_rule_file
 from commonplace.instructions.adapters.writing import (
     TARGETS,
     ClientExport,
@@ -49,6 +49,11 @@ class RuleExportOptions:
     repository: str = ""
     force: bool = False
     dry_run: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Tell whether only some rules are exported."""
+        return bool(self.ids or self.categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ def export_rules(
     losses = find_losses(export, rules, catalogue.documents, options.client)
     writer = _Writer(repository, options)
     writer.write(export)
-    if not options.ids and not options.categories:
+    if not options.partial:
         writer.delete_stale(export)
     if not options.dry_run:
         writer.save_lock()
@@ -179,7 +184,12 @@ class _Writer:
             self._put(path, join_sections(sections), ids)
             return
         shared = read_sections(present)
-        content = replace_sections(present, sections)
+        kept = {
+            section.id: present[slice(*section.span)]
+            for section in shared.sections
+            if section.id not in sections and not self._may_drop(section.id)
+        }
+        content = replace_sections(present, {**kept, **sections})
         if content == present:
             self.files.append(ExportedFile(path, SAME, ids))
         elif shared.sections and all(section.intact for section in shared.sections):
@@ -188,6 +198,11 @@ class _Writer:
             self._refuse(path, content, present, ids, EDITED)
         else:
             self._refuse(path, content, present, ids, FOREIGN)
+
+    def _may_drop(self, id_: str) -> bool:
+        """Tell whether a section of an earlier export may go: one of this kind of export."""
+        mentions = self.options.client == "amp"
+        return not self.options.partial and (id_ == MENTIONS) == mentions
 
     def _read(self, path: str) -> str | None:
         data = self.repository.read(path)
@@ -231,12 +246,13 @@ class _Writer:
 
     def _clear_sections(self, path: str, present: str) -> None:
         shared = read_sections(present)
-        ids = tuple(section.id for section in shared.sections)
+        ids = tuple(section.id for section in shared.sections if self._may_drop(section.id))
         if not ids:
             return
         intact = all(section.intact for section in shared.sections)
         rest = replace_sections(present, {})
-        if rest.strip() and (intact or self.options.force):
+        others = len(ids) < len(shared.sections)
+        if (others or rest.strip()) and (intact or self.options.force):
             self._write_sections(path, {})
         else:
             self._delete(path, present, ids, intact)

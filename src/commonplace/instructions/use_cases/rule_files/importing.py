@@ -15,7 +15,7 @@ from commonplace.instructions.adapters.entries import (
     rule_of,
 )
 from commonplace.instructions.adapters.naming import candidate_id, numbered
-from commonplace.instructions.adapters.reading import FoundRule, RuleReading
+from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule, RuleReading
 from commonplace.instructions.model import RuleOrigin
 from commonplace.instructions.rulefiles.scan import ScanFinding
 from commonplace.instructions.use_cases.importing import EntryImportOptions, import_entries
@@ -42,7 +42,6 @@ class RuleImportOptions:
     dry_run: bool = False
     overwrite: bool = False
     update: bool = True
-    hidden_text: HiddenText = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def import_rule_files(
     """Import every rule file below a folder. A file that did not change is left alone."""
     survey = repository.survey()
     examined = examine(repository.tree, survey.files)
-    run = _RuleImport(CatalogueRules.read(parts), options)
+    run = _RuleImport(CatalogueRules.read(parts), options, parts.governance.hidden_text)
     for file in examined:
         run.plan_file(file)
     if not options.dry_run:
@@ -128,6 +127,7 @@ class _RuleImport:
 
     catalogue: CatalogueRules
     options: RuleImportOptions
+    hidden_text: HiddenText
     outcomes: list[RuleFileOutcome] = field(default_factory=list)
     entries: list[JsonObject] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)  # of the outcomes of the entries
@@ -139,8 +139,9 @@ class _RuleImport:
         if reading is None:
             self.outcomes.append(RuleFileOutcome(file.path, SKIPPED, reason=file.reason))
         elif reading.problem:
+            status = SKIPPED if reading.problem == NO_TEXT else FAILED
             outcome = RuleFileOutcome(
-                file.path, FAILED, reading.client, reason=reading.problem, notes=reading.notes
+                file.path, status, reading.client, reason=reading.problem, notes=reading.notes
             )
             self.outcomes.append(outcome)
         else:
@@ -171,7 +172,7 @@ class _RuleImport:
         status, reason = IMPORTED, ""
         if known:
             status, reason = self._compare(id_, found, origin)
-        if status in WRITTEN and is_blocked(outcome.findings, self.options.hidden_text):
+        if status in WRITTEN and is_blocked(outcome.findings, self.hidden_text):
             status, reason = BLOCKED, "it hides text, and the policy refuses that"
         self.outcomes.append(replace(outcome, status=status, reason=reason))
         if status in WRITTEN:

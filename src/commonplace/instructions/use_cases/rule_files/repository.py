@@ -139,7 +139,7 @@ class RuleRepository:
         options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
         content = orjson.dumps(state, option=options)
         if self.read(name) != content:
-            if name.startswith(STATE_FOLDER):
+            if name.startswith(f"{STATE_FOLDER}/"):
                 self._make_state_folder()
             self.write(name, content)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from commonplace.instructions.adapters.discovery import ExaminedFile, examine
 from commonplace.instructions.adapters.entries import kept_of
 from commonplace.instructions.adapters.losses import FieldLoss
-from commonplace.instructions.adapters.reading import FoundRule
+from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule
 from commonplace.instructions.engine.mirror import MirrorPlan, Side, plan_mirror
 from commonplace.instructions.errors import CONFIRMATION_REQUIRED
 from commonplace.instructions.model import RuleOrigin
@@ -96,7 +96,7 @@ def compare_sides(
         known = state.get(name)
         rule, id_ = rules.get(name), ids.get(name)
         files_hash = rule.found.rule.hash if rule else None
-        stored_hash = catalogue.hash_of(id_) if id_ in catalogue.documents else None
+        stored_hash = catalogue.hash_of(id_) if id_ and id_ in catalogue.documents else None
         common = known["file"] if known else _last_import(catalogue, rule, id_)
         if common is not None:
             base[name] = common
@@ -140,7 +140,7 @@ def _find_rules(
     for file in examine(repository.tree, repository.survey().files):
         if file.reading is None:
             continue
-        if file.reading.problem and file.reading.problem != "it has no text":
+        if file.reading.problem and file.reading.problem != NO_TEXT:
             problems[file.path] = file.reading.problem
         for found in file.reading.rules:
             shared = found.id is not None and not found.rule.dialect
