@@ -98,7 +98,7 @@ def export_rules(
     rules, left_out = select_rules(catalogue, options)
     export = write_for_client(options.client, rules)
     losses = find_losses(export, rules, catalogue.documents, options.client)
-    writer = _Writer(repository, options)
+    writer = _Writer(repository, options, load_lock(repository))
     writer.write(export)
     if not options.partial:
         writer.delete_stale(export)
@@ -152,6 +152,8 @@ class _Writer:
 
     repository: RuleRepository
     options: RuleExportOptions
+    lock: Mapping[str, Json]
+    """The files of earlier exports."""
     files: list[ExportedFile] = field(default_factory=list)
 
     def write(self, export: ClientExport) -> None:
@@ -174,7 +176,7 @@ class _Writer:
         elif _says_the_same(path, present, content):
             self.files.append(ExportedFile(path, SAME, ids, "the file says the same"))
         else:
-            status = FOREIGN if marked is None else EDITED
+            status = FOREIGN if marked is None and path not in self.lock else EDITED
             self._refuse(path, content, present, ids, status)
 
     def _write_sections(self, path: str, sections: Mapping[str, str]) -> None:
@@ -243,6 +245,8 @@ class _Writer:
                 self._clear_sections(path, present)
             elif present and marked is not None:
                 self._delete(path, present, (marked.id,), marked.intact)
+            elif present and path in self.lock:
+                self._delete(path, present, (), intact=False)
 
     def _clear_sections(self, path: str, present: str) -> None:
         shared = read_sections(present)
@@ -276,14 +280,19 @@ class _Writer:
 
     def save_lock(self) -> None:
         """Record what was written, so that a check without the catalogue finds drift."""
-        lock = self.repository.load_state(LOCK_FILE).get("files")
-        files = {**lock} if isinstance(lock, dict) else {}
+        files = {**self.lock}
         for file in self.files:
             if file.status in (WRITTEN, SAME):
                 files[file.path] = {"client": self.options.client, "ids": list(file.ids)}
             elif file.status == DELETED:
                 files.pop(file.path, None)
         self.repository.save_state(LOCK_FILE, {"version": 1, "files": files})
+
+
+def load_lock(repository: RuleRepository) -> Mapping[str, Json]:
+    """Return the files that exports wrote, with their clients and rules."""
+    files = repository.load_state(LOCK_FILE).get("files")
+    return files if isinstance(files, dict) else {}
 
 
 def _belongs(path: str, client: str) -> bool:

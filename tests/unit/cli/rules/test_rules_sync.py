@@ -1,0 +1,178 @@
+"""`commonplace rules sync` on a catalogue in a folder and in PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.cli import main
+from commonplace.kernel.json_types import Json
+
+Run = Callable[..., Json]
+CURSOR = "---\n# kept as it is\nglobs: **/*.go\nalwaysApply: false\n---\n\n# Go\n\nUse gofmt.\n"
+
+
+@pytest.fixture(params=["folder", "postgresql"])
+def run(
+    clean_home: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> Run:
+    """Run a command on a catalogue of each kind."""
+    config = clean_home / "catalogue.yaml"
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else ""
+    config.write_text(f"settings:\n  storage:\n    url: {url}\n" if url else "settings: {}\n")
+
+    def run(*arguments: str | Path, code: int = 0) -> Json:
+        assert main(["--config", str(config), *map(str, arguments), "--json"]) == code
+        printed = capsys.readouterr().out
+        return json.loads(printed) if printed else None
+
+    return run
+
+
+@pytest.fixture
+def repo(clean_home: Path) -> Path:
+    repo = clean_home / "shop"
+    (repo / ".cursor/rules").mkdir(parents=True)
+    (repo / ".cursor/rules/go.mdc").write_text(CURSOR)
+    (repo / "AGENTS.md").write_text("# Shop\n\nUse tabs.\n")
+    return repo
+
+
+def body_of(run: Run, id_: str) -> str | None:
+    answer = run("call", "instructions_get", json.dumps({"id": id_}))
+    return answer["item"]["body"] if "item" in answer else None
+
+
+def edit(run: Run, id_: str, **fields: Json) -> None:
+    entry = {"id": id_, "lax": True, **fields}
+    run("call", "instructions_add", json.dumps({"entry": entry, "overwrite": True}))
+
+
+def changes(report: Json) -> dict[str, Json]:
+    names = ("to_catalogue", "to_files", "removed_from_catalogue", "removed_from_files")
+    return {name: report[name] for name in (*names, "conflicts", "problems") if report[name]}
+
+
+def test_changes_go_both_ways_and_nothing_moves_twice(repo: Path, run: Run) -> None:
+    first = run("rules", "sync", repo)
+    assert first["to_catalogue"] == [".cursor/rules/go.mdc", "AGENTS.md"]
+    assert first["in_step"] == 2
+    assert changes(run("rules", "sync", repo)) == {}
+    edit(run, "go", body="# Go\n\nUse gofumpt.")
+    (repo / "AGENTS.md").write_text("# Shop\n\nUse spaces.\n")
+    assert changes(run("rules", "sync", repo, "--dry-run")) == {
+        "to_catalogue": ["AGENTS.md"],
+        "to_files": [".cursor/rules/go.mdc"],
+    }
+    report = run("rules", "sync", repo)
+    assert changes(report) == {
+        "to_catalogue": ["AGENTS.md"],
+        "to_files": [".cursor/rules/go.mdc"],
+    }
+    assert (repo / ".cursor/rules/go.mdc").read_text() == CURSOR.replace("gofmt", "gofumpt")
+    assert body_of(run, "agents-shop") == "# Shop\n\nUse spaces."
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_a_conflict_leaves_both_sides_until_somebody_decides(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    edit(run, "agents-shop", body="Catalogue.")
+    (repo / "AGENTS.md").write_text("File.\n")
+    for _ in range(2):
+        report = run("rules", "sync", repo, code=1)
+        assert report["conflicts"] == {
+            "AGENTS.md": "changed in the folder, changed in the catalogue"
+        }
+        assert (repo / "AGENTS.md").read_text() == "File.\n"
+        assert body_of(run, "agents-shop") == "Catalogue."
+    assert (repo / ".commonplace/conflicts/AGENTS.md").read_text() == "Catalogue.\n"
+    run("rules", "sync", repo, "--prefer", "catalogue")
+    assert (repo / "AGENTS.md").read_text() == "Catalogue.\n"
+    backups = list((repo / ".commonplace/backup").rglob("AGENTS.md"))
+    assert [backup.read_text() for backup in backups] == ["File.\n"]
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_removals_follow_unless_the_other_side_changed(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    (repo / "AGENTS.md").unlink()
+    run("call", "instructions_remove", '{"ids": ["go"]}')
+    assert changes(run("rules", "sync", repo)) == {
+        "removed_from_catalogue": ["AGENTS.md"],
+        "removed_from_files": [".cursor/rules/go.mdc"],
+    }
+    assert not (repo / ".cursor/rules/go.mdc").exists()
+    assert [copy.read_text() for copy in repo.rglob("backup/*/.cursor/rules/go.mdc")] == [CURSOR]
+    assert body_of(run, "agents-shop") is None
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_an_edit_survives_the_removal_on_the_other_side(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    (repo / "AGENTS.md").unlink()
+    edit(run, "agents-shop", body="Still wanted.")
+    report = run("rules", "sync", repo, code=1)
+    assert report["conflicts"] == {"AGENTS.md": "removed in the folder, changed in the catalogue"}
+    run("rules", "sync", repo, "--prefer", "catalogue")
+    assert (repo / "AGENTS.md").read_text() == "Still wanted.\n"
+
+
+def test_most_of_a_side_is_not_removed_without_a_confirmation(repo: Path, run: Run) -> None:
+    for number in range(12):
+        (repo / f".cursor/rules/r{number}.mdc").write_text(f"Rule {number}.\n")
+    run("rules", "sync", repo)
+    for path in (repo / ".cursor/rules").glob("r*.mdc"):
+        path.unlink()
+    run("rules", "sync", repo, "--dry-run", code=2)
+    run("rules", "sync", repo, code=2)
+    assert run("call", "instructions_list", "{}")["count"] == 14
+    assert len(run("rules", "sync", repo, "--allow-removals")["removed_from_catalogue"]) == 12
+
+
+def test_the_state_of_another_catalogue_removes_nothing(
+    repo: Path, run: Run, clean_home: Path
+) -> None:
+    run("rules", "sync", repo)
+    other = clean_home / "other.yaml"
+    other.write_text("settings: {}\n")
+    (clean_home / "other").mkdir()
+    arguments = ["--config", str(other), "--data", str(clean_home / "other")]
+    assert main([*arguments, "rules", "sync", str(repo)]) == 0
+    assert (repo / "AGENTS.md").exists()
+    assert main([*arguments, "call", "instructions_get", '{"id": "agents-shop"}']) == 0
+
+
+def test_a_field_that_the_file_cannot_say_stays_in_the_catalogue(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    edit(run, "agents-shop", activation="manual", priority=7)
+    report = run("rules", "sync", repo)
+    assert [loss["field"] for loss in report["losses"]] == ["activation"]
+    (repo / "AGENTS.md").write_text("# Shop\n\nChanged.\n")
+    run("rules", "sync", repo)
+    item = run("call", "instructions_get", '{"id": "agents-shop"}')["item"]
+    assert (item["body"], item["activation"], item["priority"]) == (
+        "# Shop\n\nChanged.",
+        "manual",
+        7,
+    )
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_exported_files_are_synchronised_by_their_markers(repo: Path, run: Run) -> None:
+    edit(run, "house", body="House rule.", activation="always", priority=5)
+    run("rules", "export", repo, "--to", "gemini", "--id", "house")
+    assert changes(run("rules", "sync", repo))["to_catalogue"] == [
+        ".cursor/rules/go.mdc",
+        "AGENTS.md",
+    ]
+    gemini = repo / "GEMINI.md"
+    gemini.write_text(gemini.read_text().replace("House rule.", "House rule, edited."))
+    assert changes(run("rules", "sync", repo)) == {"to_catalogue": ["GEMINI.md#house"]}
+    assert body_of(run, "house") == "House rule, edited."
+    edit(run, "house", body="House rule, again.")
+    assert changes(run("rules", "sync", repo)) == {"to_files": ["GEMINI.md#house"]}
+    assert "House rule, again." in gemini.read_text()
+    assert changes(run("rules", "sync", repo)) == {}
