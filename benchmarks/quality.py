@@ -1,7 +1,8 @@
 """Findability, measured: lexical, semantic and fused retrieval with intervals; held-out splits;
 abstention; calibration.
 
-python -m benchmarks.quality                 the whole table
+python -m benchmarks.quality                 the whole table, of the default model
+python -m benchmarks.quality --model NAME    of another model: quality, multilingual, a model's name
 python -m benchmarks.quality --fit           also fit fresh parameters on everything and print them
 python -m benchmarks.quality --plot PATH     also draw the plot of docs/explanation/search.md
 python -m benchmarks.quality --no-product    without the rows that go through `file_search` itself
@@ -51,21 +52,23 @@ from commonplace.files.model import WriteMode
 from commonplace.kernel.auth import local_user
 from commonplace.search.chunk import split
 from commonplace.search.fusion import (
-    ABSTAIN_BELOW,
     DEFAULT,
-    WORDS_ALONE,
     Parameters,
     fuse,
     size_prior,
 )
 from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.profiles import parameters_of
 from commonplace.search.retriever import HybridRetriever
 from commonplace.search.semantic import embed_models
-from commonplace.search.semantic.embed import LocalEmbedder
+from commonplace.search.semantic.chosen_model import installed_name
+from commonplace.search.semantic.installed import open_installed
 from commonplace.search.semantic.local import LocalSemantics
+from commonplace.search.semantic.model_catalogue import CHOICES, PINNED
 from commonplace.storage.sqlite.database import Database
 
-ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + WORDS_ALONE, consensus=0.0)
+ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + DEFAULT.words_alone, consensus=0.0)
+LANGUAGES = ("french", "german", "spanish", "japanese")  # small sets of our own
 CANDIDATES = 30  # of each side, as configured by default; each candidate is scored by both sides
 MOST_CHUNKS = 20  # that one file_search returns
 
@@ -85,14 +88,21 @@ class Chunked:
 class Bench:
     """Collections, postings and vectors, loaded once."""
 
-    def __init__(self, models: Path, cache: Path) -> None:
-        embed_models.install_default(models)
-        self.embedder = LocalEmbedder(
-            models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60
-        )
-        self.embed = VectorCache(
-            self.embedder, cache, lambda message: print(f"  {message} ...")
-        ).embed
+    def __init__(self, models: Path, cache: Path, name: str = "default", threads: int = 0) -> None:
+        if name in CHOICES:
+            embed_models.install_choice(models, CHOICES[name])
+        elif name in PINNED:
+            embed_models.install_pinned(models, PINNED[name])
+        self.embedder = open_installed(models, installed_name(name), threads or os.cpu_count() or 1)
+        self.embedder.warm()
+        self.parameters = parameters_of(self.embedder.identity)
+
+        def progress(message: str) -> None:
+            print(f"  {message} ...", flush=True)
+
+        passages = VectorCache(self.embedder, cache, progress)
+        self.embed = passages.embed
+        self.ask = VectorCache(self.embedder, cache, progress, queries=True).embed
         self.legibility = self.embedder.legibility
         self.indexed: dict[str, tuple[Chunked, MemoryPostings, np.ndarray]] = {}
 
@@ -108,7 +118,7 @@ class Bench:
 
     def features(self, collection: Collection) -> Features:
         chunked, postings, vectors = self.index(collection)
-        asked = self.embed(list(collection.queries.values()))
+        asked = self.ask(list(collection.queries.values()))
         count, width = len(collection.queries), 2 * CANDIDATES
         made = Features(
             collection.name,
@@ -169,7 +179,7 @@ class Bench:
     def best_scores(self, collection: Collection, queries: Sequence[str]) -> np.ndarray:
         """The product's best score for each query against a collection, through `fuse` itself."""
         _, postings, vectors = self.index(collection)
-        asked = self.embed(list(queries))
+        asked = self.ask(list(queries))
         best = []
         for at, text in enumerate(queries):
             terms, _ = postings.statistics(text)
@@ -186,6 +196,7 @@ class Bench:
             hits = fuse(
                 postings.result(text, scores, sorted(rows)),
                 near,
+                self.parameters,
                 vectors=own,
                 legibility=self.legibility(text),
                 prior=prior,
@@ -202,14 +213,17 @@ class RememberedEmbedder:
     def __init__(self, bench: Bench) -> None:
         self.identity, self.dimensions = bench.embedder.identity, bench.embedder.dimensions
         self.description, self.state = bench.embedder.description, "ready"
-        self._embed = bench.embed
+        self._embed, self._ask = bench.embed, bench.ask
         self.legibility = bench.embedder.legibility
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return self._embed(list(texts))
 
     def embed_query(self, text: str) -> np.ndarray:
-        return self._embed([text])[0]
+        return self._ask([text])[0]
+
+    def warm(self) -> None:
+        """Do nothing: the model is not needed."""
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -224,7 +238,7 @@ async def through_file_search(bench: Bench, collection: Collection) -> np.ndarra
         folder = Path(scratch)
         database = Database(folder / "commonplace.db", durable=False)
         postings = SqlitePostings(database)
-        semantics = LocalSemantics(RememberedEmbedder(bench), folder / "vectors")  # type: ignore[arg-type]
+        semantics = LocalSemantics(RememberedEmbedder(bench), folder / "vectors")
         retriever = HybridRetriever(postings, semantics)
         files = build_files(
             database, folder, postings=postings, retriever=retriever, listener=semantics
@@ -271,13 +285,15 @@ def numbers(parameters: Parameters) -> str:
     return ", ".join(f"{getattr(parameters, name):.2f}" for name in FITTED)
 
 
-def report_quality(judged: Sequence[Features], lookups: Sequence[Features]) -> None:
+def report_quality(
+    judged: Sequence[Features], lookups: Sequence[Features], shipped: Parameters
+) -> None:
     print("\nWhole collections, the shipped parameters")
     for features in (*judged, *lookups):
         for label, figures in (
             ("lexical", features.lexical),
             ("semantic", features.semantic),
-            ("fused", measure(features, DEFAULT)),
+            ("fused", measure(features, shipped)),
         ):
             print(row(label, features, figures))
     print(
@@ -312,15 +328,17 @@ def report_scores(
     judged: Sequence[Features],
     lookups: Sequence[Features],
 ) -> None:
-    print(f"\nAbstention: best score below {ABSTAIN_BELOW}")
+    shipped = bench.parameters
+    bound = shipped.abstain_below
+    print(f"\nAbstention: best score below {bound}")
     refused: dict[bool, list[np.ndarray]] = {True: [], False: []}
     for name, source in collections.items():
         for other, target in collections.items():
-            below = bench.best_scores(target, list(source.queries.values())) < ABSTAIN_BELOW
+            below = bench.best_scores(target, list(source.queries.values())) < bound
             refused[name == other].append(below)
             print(f"  {name:<10} asked of {other:<10} refused {below.mean():6.1%} of {len(below)}")
         if source.unanswerable:
-            below = bench.best_scores(source, list(source.unanswerable.values())) < ABSTAIN_BELOW
+            below = bench.best_scores(source, list(source.unanswerable.values())) < bound
             print(
                 f"  {name:<10} its own unanswerable     refused {below.mean():6.1%} of {len(below)}"
             )
@@ -329,14 +347,14 @@ def report_scores(
     print("\nCalibration error of the score (5 best hits, 10 bins)")
     for features in (*judged, *lookups):
         errors = [
-            calibration_error(features, calibrate(judged[1], lookups, DEFAULT, half), 1 - half)
+            calibration_error(features, calibrate(judged[1], lookups, shipped, half), 1 - half)
             for half in (0, 1)
         ]
-        shipped = calibration_error(features, DEFAULT, None)
+        error = calibration_error(features, shipped, None)
         alone = calibration_error(words_alone(features), ALONE, None)
         print(
             f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped "
-            f"{shipped:.3f}; without a model {alone:.3f}"
+            f"{error:.3f}; without a model {alone:.3f}"
         )
 
 
@@ -347,15 +365,17 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--no-product", action="store_true")
+    parser.add_argument("--model", default="default", help="a choice, or an installed model")
+    parser.add_argument("--threads", type=int, default=0, help="0: all processors")
     parser.add_argument("--models", type=Path, default=ROOT / ".tools" / "models")
     parser.add_argument("--cache", type=Path, default=ROOT / ".tools" / "bench")
     options = parser.parse_args()
     if not DATA.is_dir():
         raise SystemExit(f"no collections at {DATA}; set COMMONPLACE_TEST_DATA")
     started = time.perf_counter()
-    bench = Bench(options.models, options.cache)
-    collections = {name: load(name) for name in ("cranfield", "cosqa", "devbench", "french")}
-    french_collection = collections.pop("french")
+    bench = Bench(options.models, options.cache, options.model, options.threads)
+    collections = {name: load(name) for name in ("cranfield", "cosqa", "devbench")}
+    foreign = {name: load(name) for name in LANGUAGES}
     judged = [bench.features(collection) for collection in collections.values()]
     simulated = [
         simulate_lookups(collections["cranfield"], True),
@@ -364,36 +384,41 @@ def main() -> None:
     lookups = [bench.features(collection) for collection in simulated]
     print(
         f"model {bench.embedder.identity}; load average {os.getloadavg()[0]:.1f}; parameters "
-        f"{DEFAULT}"
+        f"{bench.parameters}"
     )
     if options.fit:
         print("fresh fit:", calibrate(judged[1], lookups, fit(judged, lookups)))
-        print("calibration of the shipped parameters:", calibrate(judged[1], lookups, DEFAULT))
+        print(
+            "calibration of the shipped parameters:",
+            calibrate(judged[1], lookups, bench.parameters),
+        )
         print(
             "without a model:",
             calibrate(words_alone(judged[1]), [words_alone(each) for each in lookups], ALONE),
         )
-    report_quality(judged, lookups)
-    print("\nFrench (our own small set; the model is English)")
-    french = bench.features(french_collection)
-    for label, figures in (
-        ("lexical", french.lexical),
-        ("semantic", french.semantic),
-        ("fused", measure(french, DEFAULT)),
-    ):
-        print(row(label, french, figures))
+    report_quality(judged, lookups, bench.parameters)
+    print("\nOther languages (small sets of our own)")
+    others = [bench.features(collection) for collection in foreign.values()]
+    for features in others:
+        for label, figures in (
+            ("lexical", features.lexical),
+            ("semantic", features.semantic),
+            ("fused", measure(features, bench.parameters)),
+        ):
+            print(row(label, features, figures))
     if not options.no_product:
         print(
             "\nThe same through file_search: every document written as a file, 20 chunks asked for"
         )
         for features, collection in (
             *zip(judged, collections.values(), strict=True),
-            (french, french_collection),
+            *zip(others, foreign.values(), strict=True),
         ):
             print(row("file_search", features, asyncio.run(through_file_search(bench, collection))))
     report_scores(bench, collections, judged, lookups)
     if options.plot:
-        draw([*judged, *lookups, french], lambda features: measure(features, DEFAULT), options.plot)
+        shipped = bench.parameters
+        draw([*judged, *lookups, *others], lambda each: measure(each, shipped), options.plot)
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

@@ -24,7 +24,7 @@ from commonplace.search.semantic.embed import Embedder
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data")) / "retrieval"
-FRENCH = ROOT / "tests" / "data" / "search" / "french.json"
+OWN = ROOT / "tests" / "data" / "search"  # small sets of our own, one file per language
 CUT = 10
 
 
@@ -47,8 +47,8 @@ def load(name: str) -> Collection:
             for q in raw["queries"]
         }
         texts = {q["id"]: q["question"] for q in raw["queries"]}
-    elif name == "french":
-        raw = json.loads(FRENCH.read_text("utf-8"))
+    elif (OWN / f"{name}.json").is_file():
+        raw = json.loads((OWN / f"{name}.json").read_text("utf-8"))
         documents = {entry["id"]: entry["text"] for entry in raw["documents"]}
         texts = {entry["id"]: entry["text"] for entry in raw["queries"]}
         judged = {entry["id"]: dict.fromkeys(entry["relevant"], 1.0) for entry in raw["queries"]}
@@ -175,10 +175,15 @@ class VectorCache:
         embedder: Embedder,
         folder: Path,
         progress: Callable[[str], None] = lambda message: None,
+        *,
+        queries: bool = False,
     ) -> None:
+        """`queries`: embed texts as questions, which some models do otherwise."""
+        self._embed = self._embed_queries if queries else embedder.embed
         self._embedder = embedder
         self._progress = progress
-        self._path = folder / (hashlib.sha256(embedder.identity.encode()).hexdigest()[:16] + ".npz")
+        kind = f"{embedder.identity}{' queries' if queries else ''}"
+        self._path = folder / (hashlib.sha256(kind.encode()).hexdigest()[:16] + ".npz")
         self._known: dict[str, np.ndarray] = {}
         if self._path.is_file():
             stored = np.load(self._path)
@@ -195,7 +200,7 @@ class VectorCache:
         }
         if new:
             self._progress(f"embedding {len(new)} texts")
-            self._known |= dict(zip(new, self._embedder.embed(list(new.values())), strict=True))
+            self._known |= dict(zip(new, self._embed(list(new.values())), strict=True))
             self._path.parent.mkdir(parents=True, exist_ok=True)
             np.savez(
                 self._path,
@@ -203,6 +208,9 @@ class VectorCache:
                 vectors=np.stack(list(self._known.values())),
             )
         return np.stack([self._known[digest] for digest in digests])
+
+    def _embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        return np.stack([self._embedder.embed_query(text) for text in texts])
 
 
 def parity(query_id: str) -> int:

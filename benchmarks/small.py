@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.quality import CANDIDATES, Bench
 from benchmarks.retrieval import ROOT, Collection, MemoryPostings, load, parity
-from commonplace.search.fusion import ABSTAIN_BELOW, SMALL, SMALL_GAIN, WORDS_SMALL_GAIN, fuse
+from commonplace.search.fusion import DEFAULT, SMALL, SMALL_GAIN, WORDS_SMALL_GAIN, fuse
 
 SIZES = (1, 2, 5, 10, 30, 100, 300)
 GAINS = (0.0, 0.65, 0.85, 0.95, 1.05, 1.2, 1.35)
@@ -120,7 +120,7 @@ def _log_odds(score: float) -> float:
 
 def refused(asked: list[Asked], mode: str, gain: float) -> str:
     """How many of each kind the note is given for, in percent; nothing found counts as refused."""
-    line = _log_odds(ABSTAIN_BELOW)
+    line = _log_odds(DEFAULT.abstain_below)
     parts = []
     for kind in ("own", "other", "foreign"):
         chosen = [item for item in asked if item.kind == kind]
@@ -153,8 +153,8 @@ def main() -> None:
     small = [item for item in asked if item.passages < SMALL]
     for mode, shipped in (("hybrid", SMALL_GAIN), ("words", WORDS_SMALL_GAIN)):
         print(
-            f"\n{mode}: refused below {ABSTAIN_BELOW} in collections under {SMALL} passages, by "
-            f"gain (shipped {shipped})"
+            f"\n{mode}: refused below {DEFAULT.abstain_below} in collections under {SMALL} "
+            f"passages, by gain (shipped {shipped})"
         )
         for gain in GAINS:
             halves = [

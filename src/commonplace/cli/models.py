@@ -165,7 +165,7 @@ def remove(
     """Remove an installed model. Search then uses words only.
 
     Example:
-      commonplace models remove all-MiniLM-L6-v2
+      commonplace models remove granite-embedding-30m-english
     """
     with _model_errors():
         removed = embed_models.remove(_folder(), name)

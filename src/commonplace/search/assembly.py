@@ -18,8 +18,10 @@ from commonplace.search.fusion import Weights
 from commonplace.search.model import LexicalStore, PassageListener
 from commonplace.search.retriever import NO_MODEL, HybridPolicy, HybridRetriever, SemanticSide
 from commonplace.search.semantic.bulk import default_threads
-from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
+from commonplace.search.semantic.chosen_model import AUTO, resolve
+from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.embed_external import ExternalModel, ExternalSemanticSide
+from commonplace.search.semantic.installed import EarlierModels, open_installed
 from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.model_http import ModelEndpoint
 from commonplace.search.semantic.rerank import ExternalReranker
@@ -73,21 +75,23 @@ def open_semantic_search(
     settings = settings or Embedding()
     if settings.provider == "off":
         return SemanticSearch(None, "settings.mcp.files.search.embedding.provider is 'off'")
-    name = (
-        settings.model if settings.provider == "local" else Embedding().model
-    )  # beside an external model: for callers without a key
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         return SemanticSearch(
             None, f"{', '.join(missing)} not installed; install commonplace[embeddings]"
         )
-    folder = (models or data / "models") / name
+    folder = models or data / "models"
+    # beside an external model: for callers without a key
+    name = resolve(folder, settings.model if settings.provider == "local" else AUTO)
+    threads = threads or default_threads()
     try:
-        embedder = LocalEmbedder(folder, threads or default_threads())
+        embedder = open_installed(folder, name, threads)
     except EmbedderUnavailableError as error:
-        absent = NO_MODEL if not folder.exists() else str(error)
+        absent = NO_MODEL if not (folder / name).exists() else str(error)
         return SemanticSearch(None, absent)
-    return SemanticSearch(LocalSemantics(embedder, data / "vectors"))
+    return SemanticSearch(
+        LocalSemantics(embedder, data / "vectors", EarlierModels(folder, threads))
+    )
 
 
 def hybrid_policy(settings: FilesSearch) -> HybridPolicy:

@@ -41,7 +41,10 @@ SLOPE = 2.0  # odds grow with the square of the evidence
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Fitted by `benchmarks/quality.py --fit`; docs/explanation/search.md says on which data."""
+    """Fitted by `benchmarks/quality.py --fit`; docs/explanation/search.md says on which data.
+
+    The values here are those of all-MiniLM-L6-v2; `profiles.py` has the other models'.
+    """
 
     lexical_weight: float = 0.27
     prior_terms: float = 2.2  # a query worth this many of the rarest words is half trusted
@@ -49,12 +52,12 @@ class Parameters:
     coverage_gain: float = 3.7
     consensus: float = 0.15
     intercept: float = 1.09  # calibration: odds = exp(intercept) * evidence ** SLOPE
+    # added to the intercept without a semantic side; calibrated on the same hits
+    words_alone: float = 1.6
+    abstain_below: float = 0.025  # best score below which probably nothing answers
 
 
 DEFAULT = Parameters()
-# added to the intercept without a semantic side; calibrated on the same hits
-WORDS_ALONE = 1.6
-ABSTAIN_BELOW = 0.025  # best score below which probably nothing answers
 SMALL = 30  # passages; in a smaller collection the same evidence says more (ADR 0222)
 SMALL_GAIN = 1.05  # log odds that grow with ln(SMALL / passages)
 WORDS_SMALL_GAIN = 1.2  # the same without a semantic side
@@ -126,7 +129,7 @@ def calibrate_score(
     `unread`: the share of the query that no model read; `prior`: log odds known before the
     evidence.
     """
-    odds = math.exp(parameters.intercept + unread * WORDS_ALONE + prior) * math.pow(
+    odds = math.exp(parameters.intercept + unread * parameters.words_alone + prior) * math.pow(
         max(evidence, 0.0), SLOPE
     )
     return odds / (1 + odds)
@@ -141,11 +144,12 @@ def size_prior(passages: int, *, with_meaning: bool) -> float:
     return gain * math.log(SMALL / passages) if 0 < passages < SMALL else 0.0
 
 
-def doubt_about(best: float) -> str | None:
+def doubt_about(best: float, parameters: Parameters = DEFAULT) -> str | None:
     """Return a note that probably nothing answers, if the best score is that low."""
+    bound = parameters.abstain_below
     return (
-        f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this"
-        if best < ABSTAIN_BELOW
+        f"no hit reaches a score of {bound:g}: probably nothing here answers this"
+        if best < bound
         else None
     )
 
@@ -265,7 +269,7 @@ def _apply_consensus(
 
 def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:
     """Return the parameters in force, for `doctor` and `explain`."""
-    return {**asdict(parameters), "abstain_below": ABSTAIN_BELOW}
+    return asdict(parameters)
 
 
 def _judge(

@@ -45,6 +45,11 @@ class LexicalQuery(Protocol):
 class SemanticQuery(Protocol):
     """One query against the vectors of a model. Both may raise EmbedderUnavailableError."""
 
+    @property
+    def parameters(self) -> Parameters | None:
+        """Return the parameters fitted to the model; None: those of the judgement."""
+        ...
+
     async def embed(self) -> float:
         """Embed the query; return how well the model reads it, from 0 to 1."""
         ...
@@ -76,6 +81,7 @@ class HybridResult:
     skipped: tuple[str, ...]  # why each semantic query before it was skipped
     lexical_error: SearchUnavailableError | None = None  # set: ranked by meaning alone
     calibration: Calibration | None = None  # None: the weights are fixed
+    parameters: Parameters = DEFAULT  # those that the scores were made with
 
 
 async def search(
@@ -98,10 +104,11 @@ async def search(
         found = await _complete(words, found, near)
     documents = found.documents or (near.rows if near is not None else 0)
     prior = size_prior(documents, with_meaning=near is not None) if judgement.size_prior else 0.0
+    parameters = answer.parameters or judgement.parameters
     hits = fuse(
         found,
         near.cosines if near is not None else None,
-        judgement.parameters,
+        parameters,
         judgement.fixed,
         near.vectors if near is not None else None,
         legibility=answer.legibility,
@@ -116,7 +123,8 @@ async def search(
         answer.position,
         tuple(answer.skipped),
         lexical_error,
-        Calibration(judgement.parameters, unread, prior) if judgement.fixed is None else None,
+        Calibration(parameters, unread, prior) if judgement.fixed is None else None,
+        parameters,
     )
 
 
@@ -126,6 +134,7 @@ class _SemanticAnswer:
     position: int | None = None
     neighbours: Neighbours | None = None
     legibility: float = 1.0
+    parameters: Parameters | None = None
 
 
 async def _find(words: LexicalQuery) -> LexicalResult | SearchUnavailableError:
@@ -155,7 +164,7 @@ async def _first_answer(
             skipped.append(str(error))
             continue
         if near.rows > 0:
-            return _SemanticAnswer(skipped, position, near, legibility)
+            return _SemanticAnswer(skipped, position, near, legibility, meaning.parameters)
         skipped.append(NOT_EMBEDDED)
     return _SemanticAnswer(skipped)
 

@@ -60,6 +60,9 @@ class CalibratedSide(Protocol):
     It can say how well it reads a query, from 0 to 1.
     """
 
+    @property
+    def parameters(self) -> Parameters: ...
+
     async def legibility(self, query: str) -> float: ...
 
 
@@ -124,6 +127,10 @@ class PartitionMeaning:
         self._model_key = model_key
         self._judge_legibility = judge_legibility
         self._vector: Vectors | None = None
+
+    @property
+    def parameters(self) -> Parameters | None:
+        return self._side.parameters if isinstance(self._side, CalibratedSide) else None
 
     async def embed(self) -> float:
         self._vector = await self._side.vector(self._query, self._model_key)
@@ -201,7 +208,7 @@ class HybridRetriever:
             hits,
             "hybrid" if side is not None else "lexical",
             (*notes, *self._notes(result)),
-            doubt_about(hits[0].score) if hits and calibrated else None,
+            doubt_about(hits[0].score, result.parameters) if hits and calibrated else None,
             result.words.terms,
             result.words.documents,
             result.calibration,

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from commonplace.search.fusion import (
-    ABSTAIN_BELOW,
     DEFAULT,
     Weights,
     calibrate_score,
@@ -89,7 +88,7 @@ def test_the_calibrated_score_is_a_probability(evidence: float) -> None:
 def test_calibration_keeps_the_order() -> None:
     values = [calibrate_score(0.01 * step) for step in range(1, 300)]
     assert values == sorted(values)
-    assert 0 < ABSTAIN_BELOW < 0.5
+    assert 0 < DEFAULT.abstain_below < 0.5
 
 
 def test_without_a_semantic_side_words_decide_and_semantic_scores_are_none() -> None:
@@ -160,6 +159,6 @@ def test_equal_scores_are_ordered_by_key() -> None:
     assert [hit.key for hit in hits] == ["a", "b"]
 
 
-def test_no_more_than_six_parameters() -> None:
-    assert len(DEFAULT.__slots__) <= 6
+def test_no_more_than_six_parameters_and_two_of_the_calibration() -> None:
+    assert len(DEFAULT.__slots__) <= 8
     assert all(math.isfinite(getattr(DEFAULT, name)) for name in DEFAULT.__slots__)

@@ -16,7 +16,7 @@ from commonplace.search.assembly import (
     hybrid_retriever,
     open_semantic_search,
 )
-from commonplace.search.fusion import ABSTAIN_BELOW, Weights
+from commonplace.search.fusion import DEFAULT, Weights
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import (
@@ -273,7 +273,7 @@ def test_a_question_without_an_answer_scores_below_the_threshold_and_is_reported
     found = ask(
         HybridRetriever(stores.postings, stores.semantics), "quantum chromodynamics lattice"
     )
-    assert all(hit.score < ABSTAIN_BELOW for hit in found.hits)
+    assert all(hit.score < DEFAULT.abstain_below for hit in found.hits)
     assert not found.hits or "probably nothing here answers" in str(found.doubt)
 
 

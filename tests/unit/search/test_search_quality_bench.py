@@ -26,7 +26,9 @@ class FakeBench(quality.Bench):
     def __init__(self) -> None:
         self.indexed = {}
         self.legibility = lambda text: len(text) % 5 / 4  # type: ignore[method-assign,assignment]
+        self.parameters = DEFAULT
         self.embed = lambda texts: np.stack([_direction(text) for text in texts])  # type: ignore[method-assign,assignment]
+        self.ask = self.embed  # type: ignore[method-assign,assignment]
 
 
 def _direction(text: str) -> np.ndarray:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
+from commonplace.search.fusion import Parameters
 from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
+from commonplace.search.profiles import parameters_of
 from commonplace.search.semantic.embed import Embedder, legibility
 from commonplace.search.semantic.embed_external import ExternalModel, query_vector
 
@@ -21,6 +23,10 @@ class PostgresLocalSide:
     def __init__(self, embedder: Embedder, embeddings: PostgresEmbeddings) -> None:
         self._embedder = embedder
         self.embeddings = embeddings
+
+    @property
+    def parameters(self) -> Parameters:
+        return parameters_of(self._embedder.identity)
 
     async def vector(self, query: str, model_key: str | None) -> Vectors:
         return await asyncio.to_thread(self._embedder.embed_query, query)

@@ -33,7 +33,11 @@ class Embedding(Section):
         "local",
         "`local`: the installed model; `openai`: a compatible endpoint; `off`: lexical only.",
     )
-    model: str = setting("all-MiniLM-L6-v2", "Name of the embedding model.")
+    model: str = setting(
+        "auto",
+        "Name of the embedding model; `auto`: the installed one that `commonplace models use` "
+        "chose, or the default.",
+    )
     endpoint: str = setting(
         "", "Address of the OpenAI-compatible embeddings endpoint; required by `openai`."
     )

@@ -13,25 +13,21 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.lru import LruCache
 from commonplace.search.semantic.bulk import BulkThreads
+from commonplace.search.semantic.encoder import WORD_LETTERS, Encoder
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
 
 BULK_TEXTS = 32  # embedded at a time by a bulk job; between batches other jobs get a turn
-MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
 _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
 # letters per token: the vocabulary spells such a script letter by letter
 _SHATTERED = 1.5
-_UNKNOWN = ("[UNK]", "<unk>")  # token of characters outside of the vocabulary
-_WORDS = 3.0  # letters per token of the model's own language, names and typos included
 
 
 class EmbedderUnavailableError(Exception):
@@ -79,12 +75,17 @@ class ModelDescription:
     licence: str
     files: dict[str, str]  # name -> SHA-256
     language: str = "en"  # the only one it was trained on; empty: several or unknown
+    tokenizer: str = "tokenizers"  # or "unigram": our own, for large vocabularies
+    query_prefix: str = ""  # what the model was trained to see before a question
+    passage_prefix: str = ""
+    parts: tuple[str, ...] = ()  # names of installed models whose vectors are joined
 
     @classmethod
     def read(cls, folder: Path) -> ModelDescription:
         path = folder / _DESCRIPTION
         try:
-            return cls(**json.loads(path.read_text("utf-8")))
+            stored = json.loads(path.read_text("utf-8"))
+            return cls(**{**stored, "parts": tuple(stored.get("parts", ()))})
         except FileNotFoundError:
             raise EmbedderUnavailableError(
                 f"No model is installed as {folder.name!r}; run: commonplace models install"
@@ -112,7 +113,7 @@ class LocalEmbedder:
         self._load_wait_seconds = load_wait_seconds
         self._clock = clock
         self._state = threading.Condition()
-        self._model: _Model | None = None
+        self._model: Encoder | None = None
         self._failure: str | None = None
         self._loading = False
         self._loader: threading.Thread | None = None
@@ -153,7 +154,9 @@ class LocalEmbedder:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BULK_TEXTS):
             model = self._acquire()
-            encoded = model.encode(texts[start : start + BULK_TEXTS])
+            encoded = model.encode(
+                texts[start : start + BULK_TEXTS], self.description.passage_prefix
+            )
             vectors[start : start + len(encoded)] = self._bulk.map(model.run, encoded, len)
         return vectors
 
@@ -163,7 +166,7 @@ class LocalEmbedder:
             return known
         self._bulk.note_query()
         model = self._acquire()
-        vector: Vectors = model.run(model.encode([text])[0])
+        vector: Vectors = model.run(model.encode([text], self.description.query_prefix)[0])
         vector.setflags(write=False)
         self._queries.put(text, vector)
         return vector
@@ -178,7 +181,7 @@ class LocalEmbedder:
         if self.description.language != "en":
             return 1.0
         letters = self._acquire().letters_per_token(text)
-        return min(1.0, max(0.0, (letters - _SHATTERED) / (_WORDS - _SHATTERED))) ** 2
+        return min(1.0, max(0.0, (letters - _SHATTERED) / (WORD_LETTERS - _SHATTERED))) ** 2
 
     def unload_if_idle(self) -> bool:
         """Unload the model if it was not used for `idle_seconds`; the next use loads it again.
@@ -212,7 +215,7 @@ class LocalEmbedder:
                 self._timer.daemon = True
                 self._timer.start()
 
-    def _acquire(self) -> _Model:
+    def _acquire(self) -> Encoder:
         self.warm()
         with self._state:
             self._used_at = self._clock()
@@ -232,7 +235,11 @@ class LocalEmbedder:
     def _load(self) -> None:
         model, failure = None, None
         try:
-            model = _Model(self._folder, self.description)
+            model = Encoder(
+                self._folder,
+                self.description.max_tokens,
+                unigram=self.description.tokenizer == "unigram",
+            )
         except ImportError as error:
             failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
         # broken file, unsupported CPU, out of memory: reported by `state`; search continues
@@ -245,66 +252,3 @@ class LocalEmbedder:
             self._used_at = self._clock()
             self._state.notify_all()
         self._watch()
-
-
-class _Model:
-    """A loaded session and its tokenizer."""
-
-    def __init__(self, folder: Path, description: ModelDescription) -> None:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # texts run side by side instead
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(description.max_tokens)
-        self._tokenizer.no_padding()
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [
-            encoding.ids
-            for encoding in self._tokenizer.encode_batch([_clean(text) for text in texts])
-        ]
-
-    def letters_per_token(self, text: str) -> float:
-        """Return the average letters of tokens that have letters.
-
-        A short word that is one token is known; a text without letters is in no foreign language.
-        """
-        text = _clean(text)
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        letters, tokens = 0.0, 0
-        for _, word in groupby(
-            zip(encoding.word_ids, encoding.tokens, encoding.offsets, strict=True),
-            key=itemgetter(0),
-        ):
-            pieces = [
-                (token, piece)
-                for _, token, (start, end) in word
-                if any(map(str.isalpha, piece := text[start:end]))
-            ]
-            found = sum(map(str.isalpha, "".join(piece for _, piece in pieces)))
-            known = not any(token in _UNKNOWN for token, _ in pieces)
-            letters += (
-                max(found, _WORDS)
-                if known and len(pieces) == 1 and pieces[0][1].isascii()
-                else found
-            )
-            tokens += len(pieces) if known else found
-        return letters / tokens if tokens else _WORDS
-
-    def run(self, tokens: list[int]) -> Any:
-        import numpy as np
-
-        ids = np.array([tokens], dtype=np.int64)
-        return self._session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0][0]
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates: legal in our strings, fatal to the tokenizer."""
-    return text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8")

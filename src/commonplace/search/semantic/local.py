@@ -9,13 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from commonplace.search.fusion import Parameters
 from commonplace.search.model import Neighbours, Partition, Passage
+from commonplace.search.profiles import parameters_of
 from commonplace.search.semantic.embed import (
     Embedder,
     EmbedderUnavailableError,
-    LocalEmbedder,
     legibility,
 )
+from commonplace.search.semantic.installed import EarlierModels, InstalledEmbedder
 from commonplace.storage.failures import describe_publicly
 
 if TYPE_CHECKING:
@@ -38,8 +40,12 @@ class Semantics(Protocol):
 class LocalSemantics:
     """A local model and its vectors, both opened on first use. A `PassageListener`."""
 
-    def __init__(self, embedder: LocalEmbedder, folder: Path) -> None:
+    def __init__(
+        self, embedder: InstalledEmbedder, folder: Path, earlier: EarlierModels | None = None
+    ) -> None:
+        """`earlier` are the models whose vectors serve until those of `embedder` replace them."""
         self.embedder = embedder
+        self.earlier = earlier
         self._folder = folder
 
     @cached_property
@@ -69,6 +75,8 @@ class LocalSemantics:
 
     def close(self) -> None:
         self.embedder.close()
+        if self.earlier is not None:
+            self.earlier.close()
         if "vectors" in self.__dict__:
             self.vectors.close()
 
@@ -78,6 +86,10 @@ class LocalSemanticSide:
 
     def __init__(self, semantics: Semantics) -> None:
         self._semantics = semantics
+
+    @property
+    def parameters(self) -> Parameters:
+        return parameters_of(self._semantics.embedder.identity)
 
     async def vector(self, query: str, model_key: str | None) -> Vectors:
         return await asyncio.to_thread(self._semantics.embedder.embed_query, query)

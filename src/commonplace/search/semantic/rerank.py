@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from commonplace.search.semantic.embed import MAX_TEXT_CHARS
+from commonplace.search.semantic.encoder import MAX_TEXT_CHARS
 from commonplace.search.semantic.model_http import ModelEndpoint, ModelMalformedError
 
 
