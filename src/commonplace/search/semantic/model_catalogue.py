@@ -54,6 +54,7 @@ class Choice:
     name: str
     models: tuple[str, ...]
     summary: str
+    rss_mb: int = 0  # of a server that uses it; 0: as of its one model
 
     @property
     def installed_name(self) -> str:
@@ -124,7 +125,7 @@ CHOICES = {
     choice.name: choice
     for choice in (
         Choice("default", (GRANITE,), "English and code"),
-        Choice("quality", (MINILM, GRANITE), "two English models, vectors joined"),
+        Choice("quality", (MINILM, GRANITE), "two English models, vectors joined", rss_mb=220),
         Choice("multilingual", (E5,), "about 100 languages"),
     )
 }
