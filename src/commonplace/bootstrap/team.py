@@ -141,7 +141,8 @@ def _semantic_sides(
     if external is not None:
         return PostgresExternalSide(external, embeddings), None
     assert local is not None
-    return None, PostgresLocalSide(local, embeddings)
+    earlier = semantic.semantics.earlier if semantic.semantics is not None else None
+    return None, PostgresLocalSide(local, embeddings, earlier)
 
 
 def open_team_memory(services: Services) -> MemoryService:

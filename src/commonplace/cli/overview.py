@@ -113,7 +113,7 @@ COMMANDS = (
         "app",
         "Rule files of a repository: what clients load, import, export, sync and checks.",
     ),
-    Listed("models", "models", "app", "Embedding models: install, list, check, remove."),
+    Listed("models", "models", "app", "Embedding models: install, use, list, check, remove."),
 )
 
 

@@ -125,6 +125,7 @@ class Neighbours:
     rows: int  # documents that have a vector
     exact: bool
     vectors: Mapping[str, Vectors] = field(default_factory=dict)  # by key, where cheap to have
+    other_model: str | None = None  # that made vectors here which were not replaced yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,16 @@ class SemanticSide(Protocol):
     async def vector(self, query: str, model_key: str | None) -> Vectors: ...
 
     async def nearest(
-        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
-    ) -> Neighbours: ...
+        self,
+        partition: Partition,
+        vector: Vectors,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+        query: str = "",
+    ) -> Neighbours:
+        """Return the nearest; `query` is the text of the vector, for a model that it replaces."""
+        ...
 
 
 @runtime_checkable
@@ -141,7 +149,7 @@ class PartitionMeaning:
     async def nearest(self, also: Sequence[str]) -> Neighbours:
         assert self._vector is not None, "call embed first"
         return await self._side.nearest(
-            self._partition, self._vector, self._limit, self._prefix, also
+            self._partition, self._vector, self._limit, self._prefix, also, self._query
         )
 
 

@@ -37,7 +37,7 @@ INDEX_MEMORY = "512MB"  # of the server while it builds an index, unless more is
 BATCH = 32
 LOOK_EVERY = 500  # vectors added before the need for an index is checked again
 _QUERIES = load_postgres_queries("commonplace.files.store", "postgres_embeddings.sql")
-_STALE = "the vectors were made by another model; a worker is replacing them"
+STALE = "the vectors were made by another model; a worker is replacing them"
 
 
 class PostgresEmbeddings:
@@ -62,7 +62,10 @@ class PostgresEmbeddings:
     async def nearest(
         self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
     ) -> Neighbours:
-        """Return the `limit` nearest keys below the prefix, and the cosines of `also`."""
+        """Return the `limit` nearest keys below the prefix, and the cosines of `also`.
+
+        `Neighbours.other_model` names another model whose vectors were not all replaced yet.
+        """
         try:
             return await self._database.read(
                 lambda c: self._nearest(c, partition, _text(vector), limit, prefix, also),
@@ -141,6 +144,10 @@ class PostgresEmbeddings:
         if due:
             await self._index_if_worthwhile(partition)
 
+    def of_model(self, identity: str) -> PostgresEmbeddings:
+        """Return the vectors of another model in the same table."""
+        return PostgresEmbeddings(self._database, identity, self.dimensions, self._exact_rows)
+
     def close(self) -> None:
         """Wait for indexes being built."""
         for thread in self._builders:
@@ -158,9 +165,9 @@ class PostgresEmbeddings:
         state = self._state(connection, partition)
         if state is None:
             return Neighbours({}, 0, True)
-        number, rows, stale, indexed, documents = state
-        if rows == 0 and stale:
-            raise EmbedderUnavailableError(_STALE)
+        number, rows, other, indexed, documents = state
+        if rows == 0 and other is not None:
+            return Neighbours({}, 0, True, other_model=other)
         values = {"partition": number, "model": self.identity, "query": query, "limit": limit}
         ids = [int(key.rpartition("#")[2]) for key in also]
         asked = (
@@ -194,11 +201,12 @@ class PostgresEmbeddings:
             rows if rows <= self._exact_rows else max(rows, int(documents)),
             not approximate,
             vectors,
+            other,
         )
 
     def _state(
         self, connection: PostgresConnection, partition: Partition
-    ) -> tuple[int, int, bool, bool, int] | None:
+    ) -> tuple[int, int, str | None, bool, int] | None:
         values = {
             "tenant": partition.tenant,
             "collection": partition.collection,
@@ -209,9 +217,7 @@ class PostgresEmbeddings:
             {**values, "model": self.identity, "limit": self._exact_rows + 1},
         ).fetchone()
         return (
-            None
-            if row is None
-            else (int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4]))
+            None if row is None else (int(row[0]), int(row[1]), row[2], bool(row[3]), int(row[4]))
         )
 
     def _is_selective(self, connection: PostgresConnection, below: dict[str, Any]) -> bool:

@@ -4,13 +4,15 @@
 -- as soon as PostgreSQL keeps the plan.
 
 -- name: embedding_state
--- The partition, how many of its vectors are of this model (counted up to a limit), whether others are (two seeks: unequal would read
--- them all), and its approximate index.
+-- The partition, how many of its vectors are of this model (counted up to a limit), which other model made others (two seeks: unequal
+-- would read them all), and its approximate index.
 SELECT p.id,
        (SELECT count(*) FROM (SELECT 1 FROM mcp_file_chunk_embeddings e
                               WHERE e.partition_id = p.id AND e.model = :model LIMIT :limit) AS sample),
-       EXISTS (SELECT 1 FROM mcp_file_chunk_embeddings e WHERE e.partition_id = p.id AND e.model < :model)
-           OR EXISTS (SELECT 1 FROM mcp_file_chunk_embeddings e WHERE e.partition_id = p.id AND e.model > :model),
+       coalesce((SELECT e.model FROM mcp_file_chunk_embeddings e WHERE e.partition_id = p.id AND e.model < :model
+                 ORDER BY e.model DESC LIMIT 1),
+                (SELECT e.model FROM mcp_file_chunk_embeddings e WHERE e.partition_id = p.id AND e.model > :model
+                 ORDER BY e.model LIMIT 1)),
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
                WHERE c.relname = 'idx_mcp_file_embeddings_hnsw_' || p.id AND i.indisvalid),
        coalesce((SELECT max(f.documents) FROM search_field f WHERE f.partition_id = p.id), 0)

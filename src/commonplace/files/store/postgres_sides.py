@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
+from commonplace.files.store.postgres_embeddings import STALE, PostgresEmbeddings
 from commonplace.search.fusion import Parameters
 from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
 from commonplace.search.profiles import parameters_of
-from commonplace.search.semantic.embed import Embedder, legibility
+from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 from commonplace.search.semantic.embed_external import ExternalModel, query_vector
+from commonplace.search.semantic.installed import EarlierModels
+from commonplace.search.semantic.transition import merge_models
 
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
@@ -20,8 +22,15 @@ if TYPE_CHECKING:
 class PostgresLocalSide:
     """`SemanticSide` for queries, `PassageListener` for the index worker."""
 
-    def __init__(self, embedder: Embedder, embeddings: PostgresEmbeddings) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        embeddings: PostgresEmbeddings,
+        earlier: EarlierModels | None = None,
+    ) -> None:
+        """`earlier` are the models whose vectors serve until those of `embedder` replace them."""
         self._embedder = embedder
+        self._earlier = earlier
         self.embeddings = embeddings
 
     @property
@@ -35,9 +44,27 @@ class PostgresLocalSide:
         return legibility(self._embedder, query)
 
     async def nearest(
-        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+        self,
+        partition: Partition,
+        vector: Vectors,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+        query: str = "",
     ) -> Neighbours:
-        return await self.embeddings.nearest(partition, vector, limit, prefix, also)
+        current = await self.embeddings.nearest(partition, vector, limit, prefix, also)
+        if current.other_model is None:
+            return current
+        model = self._earlier.find(current.other_model) if self._earlier is not None else None
+        if model is None or model.dimensions != self.embeddings.dimensions:
+            if current.rows == 0:
+                raise EmbedderUnavailableError(STALE)
+            return current
+        asked = await asyncio.to_thread(model.embed_query, query)
+        of_model = self.embeddings.of_model(model.identity)
+        kept = await of_model.nearest(partition, asked, limit, prefix, also)
+        of = parameters_of(model.identity)
+        return merge_models(current, kept, limit, also, of=of, to=self.parameters)
 
     async def synchronise(
         self,
@@ -64,9 +91,18 @@ class PostgresExternalSide:
         return await query_vector(self._model, query, model_key)
 
     async def nearest(
-        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+        self,
+        partition: Partition,
+        vector: Vectors,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+        query: str = "",
     ) -> Neighbours:
-        return await self.embeddings.nearest(partition, vector, limit, prefix, also)
+        near = await self.embeddings.nearest(partition, vector, limit, prefix, also)
+        if near.rows == 0 and near.other_model is not None:
+            raise EmbedderUnavailableError(STALE)
+        return near
 
     async def synchronise(
         self,

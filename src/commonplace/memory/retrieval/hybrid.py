@@ -22,15 +22,20 @@ from commonplace.memory.retrieval.protocol import (
 )
 from commonplace.memory.retrieval.vectors import EntryVectors, VectorStore, contexts, summaries
 from commonplace.search import hybrid
-from commonplace.search.fusion import DEFAULT
+from commonplace.search.fusion import DEFAULT, Parameters
 from commonplace.search.model import Neighbours
+from commonplace.search.profiles import parameters_of
 
 # The order is the engine's own. Only the scale differs: 99 of 100 queries about something else
 # score below WEAK_SCORE. The intercept was chosen on one half of the queries of cosqa and
 # cranfield, asked of each other's collection, and measured on the other half
 # (benchmarks/memory_quality.py).
+HIGHER = 1.71  # log odds above the scores of files, whatever the model
 JUDGEMENT = hybrid.Judgement(
-    replace(DEFAULT, intercept=2.8), illegible_below=0.0, size_prior=False, explained=False
+    replace(DEFAULT, intercept=DEFAULT.intercept + HIGHER),
+    illegible_below=0.0,
+    size_prior=False,
+    explained=False,
 )
 POLL_SECONDS = 0.02
 
@@ -54,6 +59,11 @@ class EntryMeaning:
         self._wanted = wanted
         self._limit = limit
         self._vector: Vector | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        fitted = parameters_of(self._embedder.identity)
+        return replace(fitted, intercept=fitted.intercept + HIGHER)
 
     async def embed(self) -> float:
         query, context = self._text.query, self._text.context

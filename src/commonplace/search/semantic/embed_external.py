@@ -127,7 +127,13 @@ class ExternalSemanticSide:
         return await query_vector(self._model, query, model_key)
 
     async def nearest(
-        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+        self,
+        partition: Partition,
+        vector: Vectors,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+        query: str = "",
     ) -> Neighbours:
         return await nearest_on_disk(self._vectors, partition, vector, limit, prefix, also)
 

@@ -18,6 +18,7 @@ from commonplace.search.semantic.embed import (
     legibility,
 )
 from commonplace.search.semantic.installed import EarlierModels, InstalledEmbedder
+from commonplace.search.semantic.transition import merge_models
 from commonplace.storage.failures import describe_publicly
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Semantics(Protocol):
 
     @property
     def vectors(self) -> VectorIndex: ...
+
+    @property
+    def earlier(self) -> EarlierModels | None: ...
 
 
 class LocalSemantics:
@@ -81,6 +85,10 @@ class LocalSemantics:
             self.vectors.close()
 
 
+class StaleEmbeddingsError(EmbedderUnavailableError):
+    """All vectors were made by another model."""
+
+
 class LocalSemanticSide:
     """`CalibratedSide` of the local model; it needs no caller's key."""
 
@@ -98,11 +106,34 @@ class LocalSemanticSide:
         return legibility(self._semantics.embedder, query)
 
     async def nearest(
-        self, partition: Partition, vector: Vectors, limit: int, prefix: str, also: Sequence[str]
+        self,
+        partition: Partition,
+        vector: Vectors,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+        query: str = "",
     ) -> Neighbours:
-        return await nearest_on_disk(
-            self._semantics.vectors, partition, vector, limit, prefix, also
+        vectors = self._semantics.vectors
+        earlier = self._earlier_model(partition)
+        if earlier is None:
+            return await nearest_on_disk(vectors, partition, vector, limit, prefix, also)
+        try:
+            current = await nearest_on_disk(vectors, partition, vector, limit, prefix, also)
+        except StaleEmbeddingsError:
+            current = Neighbours({}, 0, True)
+        asked = await asyncio.to_thread(earlier.embed_query, query)
+        kept = await asyncio.to_thread(
+            vectors.search_replaced, partition, asked, limit, prefix, also
         )
+        of = parameters_of(earlier.identity)
+        return merge_models(current, kept, limit, also, of=of, to=self.parameters)
+
+    def _earlier_model(self, partition: Partition) -> Embedder | None:
+        """Return the model whose vectors in this partition are being replaced, if it is here."""
+        identity = self._semantics.vectors.replaced_identity(partition)
+        models = self._semantics.earlier
+        return models.find(identity) if identity is not None and models is not None else None
 
 
 async def nearest_on_disk(
@@ -120,8 +151,8 @@ async def nearest_on_disk(
     try:
         return await asyncio.to_thread(vectors.search, partition, vector, limit, prefix, also)
     except StaleVectorsError:
-        raise EmbedderUnavailableError(
-            "the vectors were made by another model; run: commonplace reindex"
+        raise StaleEmbeddingsError(
+            "the vectors were made by another model; they are being made again"
         ) from None
     except (VectorFileError, OSError) as error:
         log.warning("the vectors cannot be read", exc_info=error)

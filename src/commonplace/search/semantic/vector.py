@@ -10,7 +10,7 @@ import asyncio
 import atexit
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -168,6 +168,7 @@ class VectorIndex:
         with file.lock_for_writing():
             snapshot = self._current(file)
             if snapshot is None and not wanted:
+                self._retire(file, prefix, wanted, set())
                 return 0, 0
         # Embedding takes seconds and runs without the lock; what changed meanwhile is checked
         # again below.
@@ -177,6 +178,8 @@ class VectorIndex:
             if snapshot is None:
                 if not wanted:
                     return 0, 0
+                if self._replaced(file) is not None:
+                    file.set_aside()
                 snapshot = file.begin(self._embedder.identity, self._embedder.dimensions)
             changed = [p for p in wanted.values() if not _holds(snapshot, p)]
             removed = [key for key in snapshot.keys_with(prefix) if key not in wanted]
@@ -200,6 +203,7 @@ class VectorIndex:
                 )
                 file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, removed)
                 snapshot = file.compact_if_worthwhile(snapshot)
+            self._retire(file, prefix, wanted, left)
             view = snapshot.view()
             generation = snapshot.generation
         self._build_if_worthwhile(file, generation, view)
@@ -215,15 +219,42 @@ class VectorIndex:
     ) -> Neighbours:
         """Return the `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
 
-        Blocking.
+        Blocking. Raise StaleVectorsError if all vectors are of another model.
         """
         file = self._file(partition)
+        snapshot = file.snapshot()
+        if snapshot is None:
+            return Neighbours({}, 0, True)
+        if snapshot.identity != self._embedder.identity:
+            raise StaleVectorsError
+        return self._search(file, query, limit, prefix, also)
+
+    def replaced_identity(self, partition: Partition) -> str | None:
+        """Return the identity of another model whose vectors were not all replaced yet."""
+        found = self._replaced(self._file(partition))
+        return found[1].identity if found is not None else None
+
+    def search_replaced(
+        self,
+        partition: Partition,
+        query: Vectors,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
+        """Do the same among the vectors of the other model, for a query that it embedded."""
+        found = self._replaced(self._file(partition))
+        if found is None:
+            return Neighbours({}, 0, True)
+        return self._search(found[0], query, limit, prefix, also)
+
+    def _search(
+        self, file: VectorFile, query: Vectors, limit: int, prefix: str, also: Iterable[str]
+    ) -> Neighbours:
         with file.lock:
             snapshot = file.snapshot()
             if snapshot is None:
                 return Neighbours({}, 0, True)
-            if snapshot.identity != self._embedder.identity:
-                raise StaleVectorsError
             view = snapshot.view()
             below = snapshot.keys_with(prefix) if prefix else None
             chosen = (
@@ -233,7 +264,8 @@ class VectorIndex:
             )
             asked = {key: snapshot.rows[key] for key in also if key in snapshot.rows}
         names = snapshot.names
-        ann = self._ann(file, snapshot.generation) if len(view.weights) >= self._ann_rows else None
+        large = len(view.weights) >= self._ann_rows
+        ann = self._ann(file, snapshot.generation, snapshot.dimensions) if large else None
         exact = True
         if chosen is not None and (ann is None or len(chosen) < self._ann_rows):
             rows, scores = chosen, view.similarities_of(chosen, query)
@@ -320,7 +352,38 @@ class VectorIndex:
             else None
         )
 
-    def _ann(self, file: VectorFile, generation: int) -> vector_ann.AnnIndex | None:
+    def _replaced(self, file: VectorFile) -> tuple[VectorFile, VectorSnapshot] | None:
+        """Return what another model made: all vectors, or those that were set aside."""
+        try:
+            snapshot = file.snapshot()
+            if snapshot is not None and snapshot.identity != self._embedder.identity:
+                return file, snapshot
+            file = file.earlier
+            snapshot = file.snapshot()
+        except VectorFileError:
+            return None
+        return (file, snapshot) if snapshot is not None and snapshot.rows else None
+
+    def _retire(
+        self, file: VectorFile, prefix: str, wanted: Collection[str], left: set[str]
+    ) -> None:
+        """Remove the other model's vectors of passages that have one now, or that are gone."""
+        found = self._replaced(file)
+        if found is None:
+            return
+        store, snapshot = found
+        retired = [key for key in snapshot.keys_with(prefix) if key not in wanted]
+        if store is not file:
+            retired += [key for key in wanted if key in snapshot.rows and key not in left]
+        if retired:
+            none = np.zeros((0, snapshot.dimensions), dtype=np.float32)
+            store.append(snapshot, [], none, retired)
+        if store is not file and not snapshot.rows:
+            store.clear()
+
+    def _ann(
+        self, file: VectorFile, generation: int, dimensions: int
+    ) -> vector_ann.AnnIndex | None:
         path = file.ann_path(generation)
         if not vector_ann.available() or not path.is_file():
             return None
@@ -329,7 +392,7 @@ class VectorIndex:
             try:
                 covered = int(path.with_suffix(".covered").read_text("ascii"))
                 if index is None or index.rows != covered:
-                    index = self._built[path] = vector_ann.AnnIndex(path, self._embedder.dimensions)
+                    index = self._built[path] = vector_ann.AnnIndex(path, dimensions)
             except (OSError, ValueError, RuntimeError):  # being replaced: scan instead
                 return None
             return index
@@ -339,7 +402,7 @@ class VectorIndex:
         if rows < self._ann_rows or not vector_ann.available():
             return
         path = file.ann_path(generation)
-        index = self._ann(file, generation)
+        index = self._ann(file, generation, self._embedder.dimensions)
         if index is not None and rows - index.rows < _REBUILD_SHARE * rows:
             return
         with self._guard:

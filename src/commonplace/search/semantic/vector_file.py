@@ -21,6 +21,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,25 @@ class VectorFile:
         )  # of this process's snapshot; held briefly, never during a scan
         self._known: VectorSnapshot | None = None
         self._stamp: tuple[int, int] | None = None
+
+    @cached_property
+    def earlier(self) -> VectorFile:
+        """Return the vectors of an earlier model that this one's have not replaced yet."""
+        return VectorFile(self.folder / "earlier")
+
+    def set_aside(self) -> None:
+        """Keep the current generation as `earlier` (inside `writing`); `begin` then starts anew."""
+        generation = self._generation()
+        if generation is None:
+            return
+        self.earlier.clear()
+        make_private_folder(self.earlier.folder)
+        for path in self.folder.glob(f"{generation}.*"):
+            try:
+                os.link(path, self.earlier.folder / path.name)
+            except OSError:  # a file system without links
+                shutil.copyfile(path, self.earlier.folder / path.name)
+        (self.earlier.folder / "current").write_text(str(generation), "ascii")
 
     def snapshot(self) -> VectorSnapshot | None:
         """Return the current state, or None if there is nothing.
