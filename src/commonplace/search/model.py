@@ -245,6 +245,15 @@ class PassageListener(Protocol):
         ...
 
 
+@runtime_checkable
+class LacksVectors(Protocol):
+    """A listener that can say whether a partition must be embedded, cheaply."""
+
+    async def lacks_vectors(self, partition: Partition) -> bool:
+        """Return whether it has none of this model, or still has those of another one."""
+        ...
+
+
 class KeyNeededError(Exception):
     """There is new text, and the model needs the caller's key to embed it."""
 

@@ -237,6 +237,9 @@ class HybridRetriever:
             joined = "; ".join(dict.fromkeys(reasons))
             return [f"ranked by words alone: {joined}"] if reasons else []
         notes = [f"meaning by the local model: {reason}" for reason in result.skipped]
+        if near.other_model is not None:
+            name = near.other_model.partition("/")[0]
+            notes.append(f"passages are being embedded again; until then vectors of {name} serve")
         if result.lexical_error is not None:
             notes.append(
                 f"ranked by meaning alone: the words cannot be searched ({result.lexical_error})"

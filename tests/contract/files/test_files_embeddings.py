@@ -162,10 +162,11 @@ def test_vectors_of_another_model_are_not_compared(team: Team) -> None:
     team.write("t1", "/a.md", "one text")
     team.index()
     other = PostgresEmbeddings(team.database, "another-model", DIMENSIONS)
+    place, asked = team.partition("t1"), team.embedder.embed_query("text")
+    found = asyncio.run(other.nearest(place, asked, 5, "", []))
+    assert (found.cosines, found.other_model) == ({}, Words.identity)
     with pytest.raises(EmbedderUnavailableError, match="another model"):
-        asyncio.run(
-            other.nearest(team.partition("t1"), team.embedder.embed_query("text"), 5, "", [])
-        )
+        asyncio.run(PostgresLocalSide(team.embedder, other).nearest(place, asked, 5, "", []))
 
 
 def add_many_vectors(team: Team) -> None:

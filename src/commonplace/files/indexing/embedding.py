@@ -24,6 +24,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model import (
     KeyedListener,
     KeyNeededError,
+    LacksVectors,
     Partition,
     Passage,
     PassageListener,
@@ -67,6 +68,10 @@ class WithoutKey:
 
     def __init__(self, listener: PassageListener) -> None:
         self._listener = listener
+
+    async def lacks_vectors(self, partition: Partition) -> bool:
+        listener = self._listener
+        return isinstance(listener, LacksVectors) and await listener.lacks_vectors(partition)
 
     async def synchronise(
         self,
@@ -162,6 +167,7 @@ class EmbeddingWorker:
                     if leads():
                         if not led:
                             await self._jobs.reclaim(self._owner)
+                            await self._queue_unembedded()
                         await self._fill()
                     led = leads()
                 except CommonplaceError as away:
@@ -186,11 +192,22 @@ class EmbeddingWorker:
 
     async def drain(self) -> int:
         """Do all jobs that are due now; return how many."""
+        await self._queue_unembedded()
         done = 0
         while batch := await self._jobs.claim(self._owner, self._workers):
             await asyncio.gather(*(self._work(job) for job in batch))
             done += len(batch)
         return done
+
+    async def _queue_unembedded(self) -> None:
+        """Queue the projects whose vectors another model made, or that never had any."""
+        if not isinstance(self._listener, LacksVectors):
+            return
+        for tenant, project in await self._jobs.indexed_projects():
+            if await self._listener.lacks_vectors(self._partition_of(tenant, project)):
+                queued = await self._jobs.enqueue_project(tenant, project)
+                if queued:
+                    log.info("%d files of a project are embedded by another model", queued)
 
     async def _fill(self) -> None:
         while (free := self._workers - len(self._tasks)) > 0 and await self._jobs.due():

@@ -77,6 +77,11 @@ class PostgresEmbeddings:
                 f"the vectors cannot be read ({describe_publicly(failed)})"
             ) from failed
 
+    async def lacks_vectors(self, partition: Partition) -> bool:
+        """Return whether a project has no vectors of this model, or still some of another one."""
+        state = await self._database.read(lambda connection: self._state(connection, partition))
+        return state is None or state[1] == 0 or state[2] is not None
+
     async def synchronise(
         self,
         partition: Partition,

@@ -12,7 +12,7 @@ from commonplace.search.model import KeyNeededError, Neighbours, Partition, Pass
 from commonplace.search.profiles import parameters_of
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 from commonplace.search.semantic.embed_external import ExternalModel, query_vector
-from commonplace.search.semantic.installed import EarlierModels
+from commonplace.search.semantic.installed import EarlierEmbedders
 from commonplace.search.semantic.transition import merge_models
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class PostgresLocalSide:
         self,
         embedder: Embedder,
         embeddings: PostgresEmbeddings,
-        earlier: EarlierModels | None = None,
+        earlier: EarlierEmbedders | None = None,
     ) -> None:
         """`earlier` are the models whose vectors serve until those of `embedder` replace them."""
         self._embedder = embedder
@@ -64,7 +64,9 @@ class PostgresLocalSide:
         of_model = self.embeddings.of_model(model.identity)
         kept = await of_model.nearest(partition, asked, limit, prefix, also)
         of = parameters_of(model.identity)
-        return merge_models(current, kept, limit, also, of=of, to=self.parameters)
+        return merge_models(
+            current, kept, limit, also, of=of, to=self.parameters, other_model=model.identity
+        )
 
     async def synchronise(
         self,
@@ -75,6 +77,9 @@ class PostgresLocalSide:
         most: int | None = None,
     ) -> int:
         return await self.embeddings.synchronise(partition, passages, self._embedder.embed, most)
+
+    async def lacks_vectors(self, partition: Partition) -> bool:
+        return await self.embeddings.lacks_vectors(partition)
 
     def close(self) -> None:
         self.embeddings.close()

@@ -9,6 +9,12 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', late = excluded.late, retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
     generation = v.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
+-- name: vector_enqueue_again
+-- After a change of the model; what is queued stays as it is.
+INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, late, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, 'pending', :late, statement_timestamp(), statement_timestamp(), statement_timestamp())
+ON CONFLICT (apikey_hash, project, file_path) DO NOTHING;
+
 -- name: vector_wanting
 -- Files of a tenant whose vectors lack a key. A key that the model refused is left out for a while, another one is not.
 SELECT project, file_path FROM mcp_file_vector_jobs

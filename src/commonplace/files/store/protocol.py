@@ -386,6 +386,14 @@ class VectorJobStore(Protocol):
         """Give jobs the reference of their sealed key; those that waited for one become due."""
         ...
 
+    async def indexed_projects(self) -> list[tuple[str, str]]:
+        """Return the tenants and projects that have chunks."""
+        ...
+
+    async def enqueue_project(self, tenant: str, project: str) -> int:
+        """Queue every indexed file of a project that is not queued yet; return how many."""
+        ...
+
     async def due(self) -> bool: ...
 
     async def claim(self, owner: str, limit: int) -> list[VectorJob]:

@@ -51,6 +51,30 @@ class SqlVectorJobs:
             },
         )
 
+    async def indexed_projects(self) -> list[tuple[str, str]]:
+        return await self._units.scan(
+            lambda connection: [
+                (str(tenant), str(project))
+                for tenant, project in connection.execute(
+                    self._queries["vector_projects"], {}
+                ).fetchall()
+            ]
+        )
+
+    async def enqueue_project(self, tenant: str, project: str) -> int:
+        place = {"tenant": tenant, "project": project}
+
+        def work(connection: SqlConnection) -> int:
+            rows = [
+                {**place, "path": path, "late": int(is_embedded_last(path)), "now": self._now()}
+                for (path,) in connection.execute(self._queries["vector_unqueued"], place)
+            ]
+            if rows:
+                connection.executemany(self._queries["vector_enqueue_again"], rows)
+            return len(rows)
+
+        return await self._units.commit(work)
+
     # Keys of callers
 
     async def files_without_key(

@@ -35,6 +35,14 @@ class InstalledEmbedder(Embedder, Protocol):
     def close(self) -> None: ...
 
 
+class EarlierEmbedders(Protocol):
+    """Finds the model that made vectors which are being replaced."""
+
+    def find(self, identity: str) -> Embedder | None: ...
+
+    def close(self) -> None: ...
+
+
 class JoinedEmbedder:
     """Vectors of several models, one after the other; their cosine is the mean of the cosines.
 

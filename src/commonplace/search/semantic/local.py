@@ -17,7 +17,7 @@ from commonplace.search.semantic.embed import (
     EmbedderUnavailableError,
     legibility,
 )
-from commonplace.search.semantic.installed import EarlierModels, InstalledEmbedder
+from commonplace.search.semantic.installed import EarlierEmbedders, InstalledEmbedder
 from commonplace.search.semantic.transition import merge_models
 from commonplace.storage.failures import describe_publicly
 
@@ -38,14 +38,14 @@ class Semantics(Protocol):
     def vectors(self) -> VectorIndex: ...
 
     @property
-    def earlier(self) -> EarlierModels | None: ...
+    def earlier(self) -> EarlierEmbedders | None: ...
 
 
 class LocalSemantics:
     """A local model and its vectors, both opened on first use. A `PassageListener`."""
 
     def __init__(
-        self, embedder: InstalledEmbedder, folder: Path, earlier: EarlierModels | None = None
+        self, embedder: InstalledEmbedder, folder: Path, earlier: EarlierEmbedders | None = None
     ) -> None:
         """`earlier` are the models whose vectors serve until those of `embedder` replace them."""
         self.embedder = embedder
@@ -76,6 +76,9 @@ class LocalSemantics:
         others: Sequence[Partition],
     ) -> None:
         await self.vectors.reuse(partition, prefix, passages, others)
+
+    async def lacks_vectors(self, partition: Partition) -> bool:
+        return await asyncio.to_thread(self.vectors.lacks_vectors, partition)
 
     def close(self) -> None:
         self.embedder.close()
@@ -127,7 +130,9 @@ class LocalSemanticSide:
             vectors.search_replaced, partition, asked, limit, prefix, also
         )
         of = parameters_of(earlier.identity)
-        return merge_models(current, kept, limit, also, of=of, to=self.parameters)
+        return merge_models(
+            current, kept, limit, also, of=of, to=self.parameters, other_model=earlier.identity
+        )
 
     def _earlier_model(self, partition: Partition) -> Embedder | None:
         """Return the model whose vectors in this partition are being replaced, if it is here."""

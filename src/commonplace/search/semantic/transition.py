@@ -23,10 +23,11 @@ def merge_models(
     *,
     of: Parameters,
     to: Parameters,
+    other_model: str,
 ) -> Neighbours:
     """Return the nearest by either model, and those in `also`; a passage has one vector.
 
-    `of` are the parameters of the earlier model, `to` those of the current one. Vectors are those
+    `of` are the parameters of the `other_model`, `to` those of the current one. Vectors are those
     of the current model alone: the two cannot be compared with each other.
     """
     cosines = {
@@ -43,4 +44,5 @@ def merge_models(
         current.rows + earlier.rows,
         current.exact and earlier.exact,
         {key: vector for key, vector in current.vectors.items() if key in cosines},
+        other_model,
     )

@@ -229,6 +229,10 @@ class VectorIndex:
             raise StaleVectorsError
         return self._search(file, query, limit, prefix, also)
 
+    def lacks_vectors(self, partition: Partition) -> bool:
+        """Return whether a partition has no vectors of this model. Reads one line. Blocking."""
+        return self._file(partition).read_identity() != self._embedder.identity
+
     def replaced_identity(self, partition: Partition) -> str | None:
         """Return the identity of another model whose vectors were not all replaced yet."""
         found = self._replaced(self._file(partition))

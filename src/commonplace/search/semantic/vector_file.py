@@ -212,6 +212,18 @@ class VectorFile:
             self._catch_up(self._known)
         return self._known
 
+    def read_identity(self) -> str | None:
+        """Return which model made the vectors, without reading them; None if there are none."""
+        try:
+            generation = self._generation()
+            if generation is None:
+                return None
+            with self._journal_path(generation).open("rb") as file:
+                header = _decode(file.readline(_MAX_JOURNAL_LINE))
+        except (OSError, VectorFileError):
+            return None
+        return str(header["identity"]) if header and "identity" in header else None
+
     @contextmanager
     def lock_for_writing(self) -> Iterator[None]:
         """Hold the exclusive lock among processes and threads."""
