@@ -19,7 +19,6 @@ from commonplace.files.store.protocol import ChunkStore
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import FilesSearch
-from commonplace.search.fusion import DEFAULT
 from commonplace.search.lexical.retriever import MAX_QUERY_CHARACTERS
 from commonplace.search.model import (
     Partition,
@@ -101,9 +100,7 @@ class FileSearch:
         self._chunks.note_served(query.tenant, served)
         best = max((found.score for found in ranking.chunks), default=0.0)
         # the scores of another model are not calibrated, so nothing can be said about them
-        judged = retrieval.calibration
-        bound = (judged.parameters if judged is not None else DEFAULT).abstain_below
-        doubted = retrieval.doubt is not None and not ranking.mode and best < bound
+        doubted = retrieval.doubt is not None and not ranking.mode and best < retrieval.doubt_below
         doubt = (retrieval.doubt,) if doubted and retrieval.doubt else ()
         return FileSearchResult(
             ranking.chunks,

@@ -187,6 +187,7 @@ class Retrieval:
     terms: tuple[QueryTerm, ...] = ()  # of the query
     documents: int = 0  # of the partition
     scale: EvidenceScale | None = None  # None: the scores cannot take more evidence
+    doubt_below: float = 0.0  # the score of the best hit from which on there is no doubt
 
 
 class Retriever(Protocol):

@@ -220,6 +220,7 @@ class HybridRetriever:
             result.words.terms,
             result.words.documents,
             result.calibration,
+            result.parameters.abstain_below,
         )
 
     def parameters(self) -> JsonObject:

@@ -269,6 +269,10 @@ class CountingMeaning:
     def __init__(self) -> None:
         self.asked: list[int] = []
         self.embedder = self.vectors = self
+        self.identity, self.earlier = "fake/1", None
+
+    def replaced_identity(self, partition: Any) -> None:
+        return None
 
     def embed_query(self, query: str) -> list[float]:
         return [1.0]

@@ -20,6 +20,7 @@ class Semantics:
     def __init__(self, folder: Path) -> None:
         self.embedder = WordEmbedder()
         self.vectors = VectorIndex(folder, self.embedder)
+        self.earlier = None
 
 
 async def until_semantic(search: object, seconds: float = 30.0) -> FileSearchResult:

@@ -49,6 +49,7 @@ class Semantics:
     def __init__(self, embedder: WordEmbedder, vectors: VectorIndex) -> None:
         self.embedder = embedder
         self.vectors = vectors
+        self.earlier = None
 
 
 class Stores:

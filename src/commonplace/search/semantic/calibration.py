@@ -27,7 +27,7 @@ _CENTRE, _REFERENCE = "centre", "reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class ModelCalibration:
     """Largest absolute input of each linear layer, per channel, and the mean unit vector.
 
     `reference` are the cosines of the float32 model for the probes of `models check`.
@@ -44,17 +44,17 @@ class Calibration:
         np.savez_compressed(path, allow_pickle=False, **values, **{_CENTRE: self.centre}, **extra)
 
     @classmethod
-    def read(cls, raw: bytes) -> Calibration:
+    def read(cls, raw: bytes) -> ModelCalibration:
         with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
             values = {name: stored[name].astype(np.float32) for name in stored.files}
         centre, reference = values.pop(_CENTRE), values.pop(_REFERENCE, None)
         return cls(values, centre, reference)
 
 
-def shipped(name: str) -> Calibration | None:
+def shipped(name: str) -> ModelCalibration | None:
     """Return the calibration that comes with this package, if there is one for the model."""
     file = files("commonplace.search.semantic") / "calibrations" / f"{name}.npz"
-    return Calibration.read(file.read_bytes()) if file.is_file() else None
+    return ModelCalibration.read(file.read_bytes()) if file.is_file() else None
 
 
 def calibration_texts(count: int = TEXTS) -> list[str]:
@@ -69,7 +69,7 @@ def calibration_texts(count: int = TEXTS) -> list[str]:
 
 def calibrate(
     network: Network, encode: Callable[[str], Sequence[int]], texts: Sequence[str]
-) -> Calibration:
+) -> ModelCalibration:
     """Run the float32 network over texts and note what its layers receive.
 
     `encode` returns the tokens of a text, no more than the network reads.
@@ -89,7 +89,7 @@ def calibrate(
         for name, value in zip(names, inputs, strict=True):
             peaks = np.abs(value).max(axis=(0, 1))
             ranges[name] = np.maximum(ranges[name], peaks) if name in ranges else peaks
-    return Calibration(ranges, (total / len(texts)).astype(np.float32))
+    return ModelCalibration(ranges, (total / len(texts)).astype(np.float32))
 
 
 def _spread(texts: Sequence[str], count: int) -> list[str]:

@@ -78,7 +78,7 @@ class LocalSemantics:
         await self.vectors.reuse(partition, prefix, passages, others)
 
     async def lacks_vectors(self, partition: Partition) -> bool:
-        return await asyncio.to_thread(self.vectors.lacks_vectors, partition)
+        return await asyncio.to_thread(self.vectors.is_without, partition)
 
     def close(self) -> None:
         self.embedder.close()

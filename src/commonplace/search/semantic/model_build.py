@@ -18,7 +18,7 @@ from commonplace.search.semantic.embed import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.calibration import Calibration
+    from commonplace.search.semantic.calibration import ModelCalibration
     from commonplace.search.semantic.embed_graph import Recipe
     from commonplace.search.semantic.network import Array, Network
 
@@ -54,7 +54,7 @@ class ModelSource:
 
     network: Network
     vocabulary: bytes | tuple[Sequence[str], Array]  # tokenizer.json, or pieces and scores
-    calibration: Calibration | None = None
+    calibration: ModelCalibration | None = None
 
 
 def build_folder(
@@ -126,7 +126,7 @@ def _write_graph(
     return description
 
 
-def _calibrate(target: Path, source: ModelSource) -> Calibration:
+def _calibrate(target: Path, source: ModelSource) -> ModelCalibration:
     from tokenizers import Tokenizer
 
     from commonplace.search.semantic.calibration import calibrate, calibration_texts

@@ -229,7 +229,7 @@ class VectorIndex:
             raise StaleVectorsError
         return self._search(file, query, limit, prefix, also)
 
-    def lacks_vectors(self, partition: Partition) -> bool:
+    def is_without(self, partition: Partition) -> bool:
         """Return whether a partition has no vectors of this model. Reads one line. Blocking."""
         return self._file(partition).read_identity() != self._embedder.identity
 

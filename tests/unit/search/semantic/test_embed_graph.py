@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace.search.semantic.calibration import Calibration, calibrate, shipped
+from commonplace.search.semantic.calibration import ModelCalibration, calibrate, shipped
 from commonplace.search.semantic.embed_graph import FLOAT32, Recipe, Smoothing, build
 from commonplace.search.semantic.model_catalogue import GRANITE
 from commonplace.search.semantic.network import Array, Network, read_folder, read_shape
@@ -97,9 +97,9 @@ def test_the_centre_is_moved_to_the_origin(network: Network) -> None:
 
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path) -> None:
-    made = Calibration({"a.b": np.arange(4.0)}, np.ones(3), np.zeros(2))
+    made = ModelCalibration({"a.b": np.arange(4.0)}, np.ones(3), np.zeros(2))
     made.write(tmp_path / "c.npz")
-    found = Calibration.read((tmp_path / "c.npz").read_bytes())
+    found = ModelCalibration.read((tmp_path / "c.npz").read_bytes())
     assert list(found.ranges) == ["a.b"]
     assert np.array_equal(found.ranges["a.b"], made.ranges["a.b"])
     assert np.array_equal(found.centre, made.centre)
