@@ -41,7 +41,7 @@ FAULT_SECONDS = 8.0 if SOAK else 2.0
 CALM_SECONDS = 4.0 if SOAK else 1.0
 PAUSE_SECONDS = 0.3 if SOAK else 0.6
 FOUND_SAMPLE = 50 if SOAK else 4
-SETTLE_SECONDS = 180.0
+SETTLE_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 KEYS = [f"sk-chaos-0123456789-{'abcdefghij'[number]}{number}" for number in range(TENANTS)]
 
@@ -184,13 +184,16 @@ class World:
             return int(row[0])
 
     async def until_none(self, what: str, statement: str) -> float:
-        begun, looks = (
-            time.monotonic(),
-            0,
-        )  # counted, not timed: a test run may be paused for a while
+        """Wait until nothing is left; fail where nothing becomes less for SETTLE_SECONDS.
+
+        Looks are counted, not timed, because a test run may be paused for a while.
+        """
+        begun, looks, least = time.monotonic(), 0, None
         while left := await asyncio.to_thread(self.count, statement):
+            if least is None or left < least:
+                least, looks = left, 0
             assert looks < SETTLE_SECONDS / LOOK_SECONDS, (
-                f"{left} {what} after {SETTLE_SECONDS:g} s: {self.errors()}"
+                f"{left} {what}, none less for {SETTLE_SECONDS:g} s: {self.errors()}"
             )
             looks += 1
             await asyncio.sleep(LOOK_SECONDS)
