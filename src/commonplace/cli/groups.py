@@ -158,7 +158,7 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
     Reading the parameters of thirty functions takes longer than most commands.
     """
     shell = copy.copy(group)
-    shell.registered_commands = []
+    shell.registered_commands, shell.registered_groups = [], []
     shell.info = copy.copy(group.info)
     shell.info.cls = CommandGroup
     click_group = get_group(shell)
@@ -169,12 +169,15 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
             info, pretty_exceptions_short=False, rich_markup_mode=group.rich_markup_mode
         )
 
-    makers = {
+    makers: dict[str, Callable[[], ClickCommand]] = {
         info.name or get_command_name(getattr(info.callback, "__name__", "")): partial(
             command, info
         )
         for info in group.registered_commands
     }
+    for nested in group.registered_groups:
+        assert nested.typer_instance is not None
+        makers[str(nested.name)] = partial(_group, nested.typer_instance, str(nested.name))
     click_group.commands = LazyCommands(makers)  # type: ignore[assignment]  # read only
     return click_group
 

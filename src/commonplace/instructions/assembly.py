@@ -14,6 +14,9 @@ from commonplace.instructions.store.directory import FileRetries, InstructionDir
 from commonplace.instructions.store.folder import FolderOptions, FolderStore
 from commonplace.instructions.store.journal import state_directory
 from commonplace.instructions.store.protocol import Trace
+from commonplace.instructions.store.review.backups import BackupFolder, BackupTable
+from commonplace.instructions.store.review.file import ReviewFile
+from commonplace.instructions.store.review.log import ReviewLog
 from commonplace.instructions.store.usage import UsageStorage, UsageStore
 from commonplace.instructions.store.usage_file import UsageFile
 from commonplace.instructions.use_cases.parts import CatalogueParts
@@ -57,9 +60,10 @@ def build_service(
 
     configuration = CatalogueConfiguration.of_folders(directory, data)
     rules = ReadingRules(canonical=not chosen.canonical_disable, owners=configuration.owners)
+    state = state_directory(directory, data)
     store = FolderStore(
         _open_directory(directory, chosen, rules, trace if trace_files else None),
-        state_directory(directory, data),
+        state,
         clock=now,
         trace=trace,
         may_write=may_write,
@@ -76,6 +80,8 @@ def build_service(
         trace,
         request_stats,
         governance or GovernanceSettings(),
+        ReviewLog(ReviewFile(state)),
+        BackupFolder(state),
     )
 
     def open_feedback() -> FeedbackStore:
@@ -130,6 +136,7 @@ def build_shared_service(
 ) -> InstructionsService:
     """Build the catalogue of a team, in a database that `commonplace migrate` has prepared."""
     from commonplace.instructions.store.postgres.usage import UsageTable
+    from commonplace.instructions.store.review.table import ReviewTable
 
     chosen = settings or InstructionsSettings()
     may_write = mutation_enabled or (lambda: chosen.mutation_enabled)
@@ -151,6 +158,8 @@ def build_shared_service(
         trace,
         request_stats,
         governance or GovernanceSettings(),
+        ReviewLog(ReviewTable(database)),
+        BackupTable(database),
     )
 
     def open_feedback() -> FeedbackStore:

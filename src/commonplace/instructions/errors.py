@@ -67,6 +67,19 @@ INVALID_RULE_PATH = Code(
     "A path is not one inside the repository; `details.field` names the argument.",
 )
 
+REVIEW_NOT_FOUND = Code(
+    "REVIEW_NOT_FOUND", Kind.NOT_FOUND, "Nothing of this instruction waits for a review."
+)
+REVIEW_REQUIRED = Code(
+    "REVIEW_REQUIRED",
+    Kind.PERMISSION,
+    "The change takes effect only through a review, or only a person may make it.",
+)
+OWN_CHANGE = Code(
+    "OWN_CHANGE", Kind.PERMISSION, "Four eyes: somebody other than the author must approve it."
+)
+BACKUP_NOT_FOUND = Code("BACKUP_NOT_FOUND", Kind.NOT_FOUND, "No backup has this name.")
+
 CODES: tuple[Code, ...] = (
     INVALID_INSTRUCTION,
     INSTRUCTION_NOT_FOUND,
@@ -83,5 +96,9 @@ CODES: tuple[Code, ...] = (
     INVALID_CRITERIA,
     INVALID_CURSOR,
     CHANGE_NOT_FOUND,
+    REVIEW_NOT_FOUND,
+    REVIEW_REQUIRED,
+    OWN_CHANGE,
+    BACKUP_NOT_FOUND,
     INVALID_RULE_PATH,
 )

@@ -77,6 +77,8 @@ FIELD_ORDER: tuple[str, ...] = (
     "reviewIntervalDays",
     "lastReviewedAt",
     "nextReviewDue",
+    "approvedBy",
+    "approvedAt",
     "deprecatedBy",
     "supersedes",
     "dependencies",
@@ -102,6 +104,9 @@ SCOPE_WORD_FIELDS = ("appliesTo", "languages")
 
 COMPUTED = frozenset({"governanceHash", "usageCount", "firstSeenTs", "lastUsedAt"})
 """Shown to callers, never written to a file."""
+
+APPROVAL = frozenset({"approvedBy", "approvedAt"})
+"""Written when somebody approves an instruction; what callers send is ignored."""
 
 KNOWN_FIELDS = frozenset(FIELD_ORDER) | COMPUTED
 

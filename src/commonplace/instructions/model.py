@@ -222,15 +222,20 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who made a change, as the history records it."""
+    """Who makes a change. The history records tenant and label."""
 
     tenant: str
     label: str
+    agent: bool = False  # the change came through MCP
 
     @classmethod
     def of(cls, caller: AuthContext) -> Author:
         """Return the author that a caller's changes are recorded under."""
-        return cls(caller.tenant, caller.label)
+        return cls(caller.tenant, caller.label, caller.agent)
+
+    def is_same_person(self, other: Author) -> bool:
+        """Tell whether two changes were made with keys of one label and tenant."""
+        return (self.tenant, self.label) == (other.tenant, other.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +268,18 @@ class RecordedChange:
     before: JsonObject | None
     after: JsonObject | None
     has_after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedInstruction:
+    """The last recorded change of an instruction that is gone, and its last known document."""
+
+    id: str
+    at: str
+    action: str
+    by: str
+    tenant: str | None
+    document: JsonObject
 
 
 @dataclass(frozen=True, slots=True)

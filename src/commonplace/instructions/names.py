@@ -11,9 +11,16 @@ TOOL_MODULES: dict[str, tuple[str, ...]] = {
     "governance": ("governanceHash", "governanceUpdate", "reviews"),
     "inspection": ("capabilities", "health", "inspect"),
     "add": ("add",),
-    "remove": ("remove",),
+    "remove": ("remove", "archive", "removed"),
     "maintenance": ("reload", "groom", "repair", "enrich"),
     "history": ("history", "restore"),
+    "review": (
+        "reviewList",
+        "reviewShow",
+        "reviewSubmit",
+        "reviewComment",
+        "reviewDecide",
+    ),
     "checks": ("graph/export", "integrity/verify", "prompt/review", "gates/evaluate"),
     "usage": ("usage/track", "usage/hotset"),
     "feedback": (
@@ -52,6 +59,9 @@ ACTIONS: tuple[str, ...] = (
     "history",
     "restore",
     "reviews",
+    "archive",
+    "removed",
+    *TOOL_MODULES["review"],
     "batch",
     *TOOL_MODULES["checks"],
     *TOOL_MODULES["usage"],
@@ -59,7 +69,15 @@ ACTIONS: tuple[str, ...] = (
 )
 """Dispatch actions in the order in which they are listed."""
 
-OWN_ACTIONS = ("history", "restore", "reviews")  # not in the contracts, so without a bare method
+OWN_ACTIONS = (
+    "history",
+    "restore",
+    "reviews",
+    "archive",
+    "removed",
+    *TOOL_MODULES["review"],
+)
+"""Not in the contracts, so without a bare method."""
 
 
 def tool_name(action: str) -> str:

@@ -101,6 +101,10 @@ class InstructionsService:
             return self._whole
         return self._unrestricted
 
+    def parts_of(self, caller: AuthContext) -> CatalogueParts:
+        """Return the parts of what a caller sees, for the other facades of the catalogue."""
+        return self._view(caller).parts
+
     def _views(self) -> tuple[CatalogueView, ...]:
         return (self._whole, self._unrestricted) if self._unrestricted else (self._whole,)
 
@@ -145,12 +149,14 @@ class InstructionsService:
 
     # Reading
 
-    def get(self, caller: AuthContext, id_: str) -> FoundInstruction | None:
-        """Return an instruction by id."""
+    def get(
+        self, caller: AuthContext, id_: str, *, archived: bool = False
+    ) -> FoundInstruction | None:
+        """Return an instruction by id; an archived one only if asked for."""
         view = self._view(caller)
         with self._store.lock:
             catalogue = view.parts.store.current()
-            entry = catalogue.entries.get(id_)
+            entry = catalogue.stored(id_) if archived else catalogue.entries.get(id_)
             if entry is None:
                 return None
             return FoundInstruction(catalogue.hash, view.reader.show(entry))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli.instructions import lint, reading, sync, transfer, writing
+from commonplace.cli.instructions import keeping, lint, reading, review, sync, transfer, writing
 
 app = typer.Typer(
     help="Governed instructions: find, read, change and check them.", no_args_is_help=True
@@ -15,8 +15,11 @@ app.command()(reading.search)
 app.command()(reading.show)
 app.command()(writing.add)
 app.command()(writing.edit)
-app.command()(writing.remove)
-app.command()(writing.restore)
+app.command()(keeping.remove)
+app.command()(keeping.restore)
+app.command()(keeping.removed)
+app.command()(keeping.archive)
+app.add_typer(review.app, name="review")
 app.command()(lint.lint)
 app.command("import")(transfer.import_)
 app.command()(transfer.export)

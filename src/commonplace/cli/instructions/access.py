@@ -19,15 +19,17 @@ def call(tool: str, **arguments: Any) -> Any:
     )
 
 
-def existing_item(id_: str) -> JsonObject:
-    answer = call("instructions_get", id=id_)
+def existing_item(id_: str, *, archived: bool = False) -> JsonObject:
+    answer = call("instructions_get", id=id_, archived=archived)
     if answer.get("notFound"):
         from commonplace.instructions.errors import INSTRUCTION_NOT_FOUND
 
         raise CommonplaceError(
             INSTRUCTION_NOT_FOUND,
             f"There is no instruction {id_}.",
-            hint="commonplace instructions search finds it.",
+            hint="It is archived: use --archived."
+            if answer.get("archived")
+            else "commonplace instructions search finds it.",
         )
     item: JsonObject = answer["item"]
     return item

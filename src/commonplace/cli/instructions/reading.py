@@ -78,6 +78,7 @@ def show(
     history: Annotated[
         bool, typer.Option("--history", help="Show its changes, with differences.")
     ] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Also an archived one.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show one instruction.
@@ -85,7 +86,7 @@ def show(
     Example:
       commonplace instructions show no-force-push --history
     """
-    item = existing_item(id_)
+    item = existing_item(id_, archived=archived)
     changes = call("instructions_history", id=id_) if history else None
     if as_json:
         print_json(changes if changes is not None else item)

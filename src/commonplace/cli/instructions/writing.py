@@ -1,4 +1,4 @@
-"""Commands that change the catalogue: add, edit, remove, restore, groom."""
+"""Commands that change the catalogue: add, edit, groom."""
 
 from __future__ import annotations
 
@@ -82,6 +82,8 @@ def _report_write(answer: JsonObject, as_json: bool) -> None:
         say(f"refused: {answer['error']}. {answer['feedbackHint']}")
     elif answer["skipped"]:
         say(f"{answer['id']} exists; use --overwrite to change it")
+    elif answer.get("proposed"):
+        say(f"proposed a change of {answer['id']}; commonplace instructions review shows it")
     else:
         say(f"{'added' if answer['created'] else 'changed'} {answer['id']} {answer['version']}")
     if "error" in answer or answer["skipped"]:
@@ -114,40 +116,6 @@ def _save(id_: str, item: JsonObject, body: str) -> None:
         ),
         False,
     )
-
-
-def remove(
-    ids: Annotated[list[str], typer.Argument(help="Ids to remove.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-) -> None:
-    """Remove instructions; `restore` brings them back.
-
-    Example:
-      commonplace instructions remove no-force-push --yes
-    """
-    if not yes and not typer.confirm(f"Remove {', '.join(ids)}?"):
-        raise typer.Exit(1)
-    answer = call("instructions_remove", ids=ids, confirm=True)
-    say(
-        f"removed {answer['removed']}"
-        + (f", missing: {', '.join(answer['missing'])}" if answer["missing"] else "")
-    )
-    raise typer.Exit(1 if answer["missing"] or answer["errorCount"] else 0)
-
-
-def restore(
-    id_: Id,
-    change: Annotated[
-        int | None, typer.Option(help="Number of the change to undo (show --history lists them).")
-    ] = None,
-) -> None:
-    """Undo the latest change or removal of an instruction, or a numbered one.
-
-    Example:
-      commonplace instructions restore no-force-push
-    """
-    answer = call("instructions_restore", id=id_, change=change)
-    say(f"restored {id_} as it was before change #{answer['change']}")
 
 
 def groom(

@@ -31,6 +31,7 @@ class WriteResult:
     skipped: bool = False
     verify_issues: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    proposed: bool = False  # kept for a review; the approved text stays in effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ class RemovalResult:
     cascaded: list[str] | None
     missing: list[str]
     failures: dict[str, Exception]
+    dry_run: bool = False  # nothing was removed
+    backup: str | None = None  # saved before many were removed
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from commonplace.instructions.model import (
     InstructionChange,
     RecordedChange,
     Rejection,
+    RemovedInstruction,
     Stamp,
     StorageStatus,
     StoredEntry,
@@ -355,6 +356,10 @@ class FolderStore:
     def history(self, id_: str) -> list[RecordedChange]:
         """Return the recorded changes of an instruction, oldest first."""
         return self._history.changes(id_)
+
+    def removed(self) -> list[RemovedInstruction]:
+        """Return the instructions that are recorded but no longer in the folder."""
+        return self._history.removed(self.has_entry)
 
     def status(self) -> StorageStatus:
         """Return the state of the folder."""

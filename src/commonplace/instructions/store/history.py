@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import orjson
 
 from commonplace.instructions.fields import is_valid_id, stored_form
-from commonplace.instructions.model import Author, RecordedChange
+from commonplace.instructions.model import Author, RecordedChange, RemovedInstruction
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.disk.access import append_record
@@ -124,6 +124,24 @@ class ChangeHistory:
             with contextlib.suppress(orjson.JSONDecodeError):
                 changes.append(_parse_line(number, orjson.loads(raw)))
         return changes
+
+    def removed(self, is_stored: Callable[[str], bool]) -> list[RemovedInstruction]:
+        """Return the last change of every recorded instruction that is not stored."""
+        found = []
+        for path in self._folder.glob("*.jsonl"):
+            id_ = path.name[: -len(".jsonl")]
+            if not is_valid_id(id_) or is_stored(id_):
+                continue
+            for change in reversed(self.changes(id_)):
+                document = change.after or change.before
+                if document is not None:
+                    found.append(
+                        RemovedInstruction(
+                            id_, change.at, change.action, change.by, change.tenant, document
+                        )
+                    )
+                    break
+        return found
 
     def _path_of(self, id_: str) -> str:
         return f"{self._root}/{id_}.jsonl"

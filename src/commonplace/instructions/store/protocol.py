@@ -23,6 +23,7 @@ from commonplace.instructions.model import (
     InstructionChange,
     RecordedChange,
     Rejection,
+    RemovedInstruction,
     StorageStatus,
     StoredEntry,
 )
@@ -130,6 +131,10 @@ class CatalogueStore(Protocol):
 
     def history(self, id_: str) -> list[RecordedChange]:
         """Return the recorded changes of an instruction, oldest first."""
+        ...
+
+    def removed(self) -> list[RemovedInstruction]:
+        """Return the instructions that are recorded but no longer stored, in any order."""
         ...
 
     def status(self) -> StorageStatus:

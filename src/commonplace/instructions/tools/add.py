@@ -45,6 +45,7 @@ class InstructionAddOutput(TypedDict, total=False):
     created: bool
     overwritten: bool
     skipped: bool
+    proposed: bool
     verified: bool
     sourceHash: str
     governanceHash: str
@@ -111,6 +112,8 @@ def show_written(result: WriteResult) -> JsonObject:
         "governanceHash": result.entry.governance_hash,
         "version": result.entry.document["version"],
     }
+    if result.proposed:
+        answer["proposed"] = True
     if result.verify_issues:
         answer["verifyIssues"] = list(result.verify_issues)
     if result.warnings:

@@ -45,14 +45,7 @@ def cut_history(answer: JsonObject) -> JsonObject:
     """Shorten the differences of a history: long values and long diffs of bodies."""
     changes = []
     for change in answer["changes"]:
-        diff = dict(change["diff"])
-        if len(diff["bodyDiff"]) > DIFF_CHARS:
-            diff |= {"bodyDiff": diff["bodyDiff"][:DIFF_CHARS], "bodyDiffTruncated": True}
-        diff["fields"] = {
-            name: {side: _cut_value(value) for side, value in sides.items()}
-            for name, sides in diff["fields"].items()
-        }
-        changes.append({**change, "diff": diff})
+        changes.append({**change, "diff": cut_difference(change["diff"])})
     count = count_fitting_values(changes)
     log = answer["changeLog"][-MAX_LINES:]
     if count == len(changes) and log == answer["changeLog"]:
@@ -62,6 +55,18 @@ def cut_history(answer: JsonObject) -> JsonObject:
         f"are shown. Set full for all."
     )
     return {**answer, "changes": changes[:count], "changeLog": log, "note": note}
+
+
+def cut_difference(difference: JsonObject) -> JsonObject:
+    """Shorten a long diff of a body, and long values."""
+    shown = dict(difference)
+    if len(shown["bodyDiff"]) > DIFF_CHARS:
+        shown |= {"bodyDiff": shown["bodyDiff"][:DIFF_CHARS], "bodyDiffTruncated": True}
+    shown["fields"] = {
+        name: {side: _cut_value(value) for side, value in sides.items()}
+        for name, sides in shown["fields"].items()
+    }
+    return shown
 
 
 def _cut_value(value: Json) -> Json:

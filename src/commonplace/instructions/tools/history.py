@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
-from commonplace.instructions.errors import CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND
+from commonplace.instructions.archive_service import ArchiveService
+from commonplace.instructions.errors import (
+    BACKUP_NOT_FOUND,
+    CHANGE_NOT_FOUND,
+    INSTRUCTION_NOT_FOUND,
+    REVIEW_REQUIRED,
+)
+from commonplace.instructions.results.review import BackupRestoration
 from commonplace.instructions.results.writing import HistoryChange, InstructionHistory
+from commonplace.instructions.review_service import ReviewService
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS, InstructionAddOutput, show_written
 from commonplace.instructions.tools.compact import cut_history
-from commonplace.instructions.tools.shapes import Answer, FullInput, WriteInput, threaded
+from commonplace.instructions.tools.shapes import (
+    Answer,
+    FullInput,
+    WriteInput,
+    show_event,
+    threaded,
+)
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.json_types import JsonObject
 
@@ -33,14 +47,20 @@ class InstructionHistoryOutput(TypedDict, total=False):
     changeLog: list[JsonObject]
     count: int
     changes: list[JsonObject]
+    reviews: list[JsonObject]
     note: str
 
 
 def history_tool(service: InstructionsService) -> Tool:
     """`instructions_history`"""
 
+    reviews = ReviewService(service.parts_of)
+
     def handle(ctx: Context, args: InstructionHistoryInput) -> Answer:
         answer = _show_history(service.history(ctx.auth, args.id, args.limit))
+        events = reviews.events(ctx.auth, args.id)
+        if events:
+            answer["reviews"] = [show_event(event) for event in events[-args.limit :][::-1]]
         return answer if not ctx.compact or args.full else cut_history(answer)
 
     return Tool(
@@ -90,22 +110,45 @@ def _show_change(change: HistoryChange) -> JsonObject:
 
 
 class InstructionRestoreInput(WriteInput):
-    id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
+    id: str | None = Field(
+        default=None, min_length=1, max_length=400, description="The instruction's id."
+    )
     change: int | None = Field(
         default=None, ge=1, description="Number of the change to undo; the latest when absent."
     )
+    backup: str | None = Field(
+        default=None,
+        max_length=100,
+        description="Instead of id: bring back what a bulk removal deleted; instructions_removed "
+        "lists the backups.",
+    )
+
+    @model_validator(mode="after")
+    def _require_one(self) -> InstructionRestoreInput:
+        if (self.id is None) == (self.backup is None):
+            raise ValueError("give id, or backup")
+        return self
 
 
 class InstructionRestoreOutput(InstructionAddOutput, total=False):
     restored: bool
     removed: bool
     change: int
+    backup: str
+    ids: list[str]
+    present: list[str]
+    errors: list[dict[str, str]]
 
 
 def restore_tool(service: InstructionsService) -> Tool:
     """`instructions_restore`"""
 
+    kept = ArchiveService(service.parts_of)
+
     def handle(ctx: Context, args: InstructionRestoreInput) -> Answer:
+        if args.id is None:
+            assert args.backup is not None
+            return _show_restoration(kept.restore_backup(ctx.auth, args.backup))
         result = service.restore(ctx.auth, args.id, args.change, expected_hash=args.expected_hash)
         if result.written is not None:
             return {**show_written(result.written), "restored": True, "change": result.change}
@@ -123,7 +166,7 @@ def restore_tool(service: InstructionsService) -> Tool:
         title="Restore an instruction",
         description=(
             "Undo the latest change or removal of an instruction, also one by hand, or the "
-            "one numbered by instructions_history."
+            "one numbered by instructions_history; or bring back a backup of a bulk removal."
         ),
         input=InstructionRestoreInput,
         output=InstructionRestoreOutput,
@@ -133,5 +176,22 @@ def restore_tool(service: InstructionsService) -> Tool:
         idempotent=False,
         scope=Scope.WRITE,
         writes_catalogue=True,
-        errors=(*WRITE_ERRORS, CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND),
+        errors=(
+            *WRITE_ERRORS,
+            CHANGE_NOT_FOUND,
+            INSTRUCTION_NOT_FOUND,
+            BACKUP_NOT_FOUND,
+            REVIEW_REQUIRED,
+        ),
     )
+
+
+def _show_restoration(result: BackupRestoration) -> JsonObject:
+    return {
+        "backup": result.name,
+        "restored": bool(result.restored),
+        "ids": result.restored,
+        "present": result.present,
+        "errors": [{"id": id_, "error": error} for id_, error in sorted(result.failures.items())],
+        "hash": result.catalogue_hash,
+    }

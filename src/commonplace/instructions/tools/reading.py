@@ -38,14 +38,19 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
     )
 
 
-class InstructionGetInput(CamelInput):
+class InstructionIdInput(CamelInput):
     id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
+
+
+class InstructionGetInput(InstructionIdInput):
+    archived: bool = Field(default=False, description="Also an archived one.")
 
 
 class InstructionGetOutput(TypedDict, total=False):
     hash: str
     item: InstructionItem
     notFound: bool
+    archived: bool
     id: str
     hint: str
     trace: JsonObject
@@ -55,8 +60,11 @@ def get_tool(service: InstructionsService) -> Tool:
     """`instructions_get`"""
 
     def handle(ctx: Context, args: InstructionGetInput) -> Answer:
-        found = service.get(ctx.auth, args.id)
+        found = service.get(ctx.auth, args.id, archived=args.archived)
         if found is None:
+            if service.get(ctx.auth, args.id, archived=True) is not None:
+                hint = "It is archived; ask with archived: true."
+                return {"notFound": True, "archived": True, "id": args.id, "hint": hint}
             return {
                 "notFound": True,
                 "id": args.id[:200],
@@ -80,7 +88,7 @@ def get_tool(service: InstructionsService) -> Tool:
 def get_enhanced_tool(service: InstructionsService) -> Tool:
     """`instructions_get_enhanced`"""
 
-    def handle(ctx: Context, args: InstructionGetInput) -> Answer:
+    def handle(ctx: Context, args: InstructionIdInput) -> Answer:
         lookup = service.get_repairing(ctx.auth, args.id)
         answer: JsonObject = {"notFound": True, "id": args.id[:200]}
         if lookup.found is not None:
@@ -95,7 +103,7 @@ def get_enhanced_tool(service: InstructionsService) -> Tool:
         title="Get an instruction, repairing",
         description="Like instructions_get, but looks again for a file that the catalogue does "
         "not show, and says why.",
-        input=InstructionGetInput,
+        input=InstructionIdInput,
         output=InstructionGetOutput,
         handler=threaded(service, handle),
         tier=Tier.EXTENDED,

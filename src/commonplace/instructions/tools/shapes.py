@@ -20,9 +20,10 @@ from commonplace.dispatch.warnings import with_warnings
 from commonplace.instructions.engine.times import parse_time
 from commonplace.instructions.model import ClientCopy, Rejection
 from commonplace.instructions.service import InstructionsService
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
+    from commonplace.instructions.engine.review.events import ReviewEvent
     from commonplace.instructions.engine.unreadable import StoredProblem
 
 Answer = Mapping[str, Json]
@@ -97,6 +98,12 @@ def check_time(moment: str | None) -> str | None:
 def show_rejection(rejection: Rejection) -> dict[str, str]:
     """Spell a rejected file."""
     return {"file": rejection.file, "reason": rejection.reason, "detail": rejection.detail}
+
+
+def show_event(event: ReviewEvent) -> JsonObject:
+    """Spell an event of a review, without the proposed text."""
+    shown: JsonObject = {"action": event.action.value, "at": event.at, "by": event.by}
+    return {**shown, "note": event.note} if event.note else shown
 
 
 def show_problem(problem: StoredProblem) -> dict[str, str]:

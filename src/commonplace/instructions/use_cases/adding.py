@@ -11,6 +11,7 @@ from commonplace.instructions.engine.codec import prepare_change
 from commonplace.instructions.engine.entry.checks import EntryRefused, check_id
 from commonplace.instructions.engine.entry.compose import compose, warnings_of
 from commonplace.instructions.engine.normalise import NotAnInstruction, ReadingRules
+from commonplace.instructions.engine.review.policy import EFFECTIVE
 from commonplace.instructions.fields import WARN_BODY_CHARS, stored_form
 from commonplace.instructions.model import Author, Instruction, InstructionChange
 from commonplace.instructions.results.writing import WriteResult
@@ -129,6 +130,7 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
         return None
     rejected = store.rejection_of(request.id) is not None
     if existing is None:
+        refuse_archived(store, request.id)
         _check_creation(parts, request, rejected=rejected)
     document = compose(
         request.entry,
@@ -138,6 +140,10 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
         rules=rules,
         keep_omitted=existing is not None,
     )
+    notes = hold_for_review(parts, request.author, existing, document)
+    if existing is not None and notes is None:
+        pending.value = _propose(parts, request, existing)
+        return None
     existed = existing is not None or rejected
     change = prepare_entry(document, "overwrite" if existed else "add", rules)
     if existing is not None and request.expected_hash == existing.source_hash:
@@ -148,7 +154,42 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
             changes_body_only=_changes_body_only(existing, change.after),
         )
     warnings = warnings_of(request.entry, existing, lax=request.lax, rules=rules)
-    return _PlannedAdd(pending, change, existed, tuple(warnings))
+    return _PlannedAdd(pending, change, existed, (*warnings, *(notes or ())))
+
+
+def hold_for_review(
+    parts: CatalogueParts, author: Author, existing: Instruction | None, document: JsonObject
+) -> tuple[str, ...] | None:
+    """Make a document that must be approved a draft, and return a note about it.
+
+    Return None if it would change an approved instruction: it has to be proposed.
+    """
+    before = existing.document if existing is not None else None
+    if not parts.policy.must_wait(author, before, document):
+        return ()
+    if before is not None and before["status"] in EFFECTIVE:
+        return None
+    status = before["status"] if before is not None else "draft"
+    if document["status"] not in EFFECTIVE:
+        return ()
+    document["status"] = status
+    return (f"Stored as {status}: it takes effect when somebody approves it.",)
+
+
+def _propose(parts: CatalogueParts, request: AddRequest, existing: Instruction) -> WriteResult:
+    """Keep the change for a review, unless it changes nothing."""
+    from commonplace.instructions.use_cases.review.submitting import propose
+
+    known = stored_form(existing.document)
+    if all(known.get(name) == value for name, value in request.entry.items() if name != "lax"):
+        return verify_entry(parts.store, existing, skipped=True)
+    propose(parts, request.author, existing, request.entry)
+    result = verify_entry(parts.store, existing)
+    note = (
+        f"Proposed: version {existing.document['version']} stays in effect until somebody "
+        f"approves the change (instructions_review_show)."
+    )
+    return replace(result, proposed=True, warnings=(*result.warnings, note))
 
 
 def _check_creation(parts: CatalogueParts, request: AddRequest, *, rejected: bool) -> None:
@@ -166,6 +207,16 @@ def _check_creation(parts: CatalogueParts, request: AddRequest, *, rejected: boo
             raise EntryRefused(
                 "hydration_mismatch", "The stored body cannot be read; send entry.body."
             )
+
+
+def refuse_archived(store: CatalogueStore, id_: str) -> None:
+    """Refuse to replace an archived instruction."""
+    if id_ in store.catalogue.archived:
+        raise EntryRefused(
+            "archived",
+            f"{id_} is archived; bring it back with instructions_archive (restore: true), or "
+            f"choose another id.",
+        )
 
 
 def refuse_unreadable_file(store: CatalogueStore, id_: str) -> None:

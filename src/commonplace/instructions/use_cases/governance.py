@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from commonplace.instructions.engine.entry.checks import EntryRefused, check_governance
 from commonplace.instructions.engine.entry.versions import bump, version_key
 from commonplace.instructions.engine.normalise import repair_change_log, tier_of
+from commonplace.instructions.engine.review.policy import EFFECTIVE
 from commonplace.instructions.engine.times import REVIEW_DAYS, in_utc, next_review, parse_time
-from commonplace.instructions.errors import INVALID_INSTRUCTION
+from commonplace.instructions.errors import INVALID_INSTRUCTION, REVIEW_REQUIRED
 from commonplace.instructions.fields import (
+    APPROVAL,
     CLASSIFICATIONS,
     STATUSES,
     STRICT_SEMVER,
@@ -40,6 +42,7 @@ PATCHABLE = frozenset(
     }
 )
 TIME_FIELDS = ("lastReviewedAt", "nextReviewDue")
+REVIEWED = ("status", "classification")
 CLOSED_SETS = {"status": STATUSES, "classification": CLASSIFICATIONS, "priorityTier": TIERS}
 COUNTED_FIELDS = ("status", "priorityTier", "requirement", "owner", "classification")
 MAX_GROUPS = 50
@@ -68,6 +71,8 @@ def update_governance(
         check_expected_hash(expected_hash, entry, catalogue.hash)
         previous = str(entry.document["version"])
         document = _apply_patch(entry, patch, parts.now())
+        _check_review(parts, Author.of(caller), entry, document)
+        _record_approval(entry, document, caller, parts.now())
         document["version"] = _new_version(id_, document, previous, bump_part)
         changed = document["version"] != previous or any(
             entry.document.get(name) != document.get(name) for name in patch
@@ -102,6 +107,35 @@ def _apply_patch(entry: Instruction, patch: Mapping[str, Json], now: str) -> Jso
                 entry.id, "owner", f"{problem.error}: {problem.hint.rstrip('.')}"
             ) from None
     return document
+
+
+def _check_review(
+    parts: CatalogueParts, author: Author, entry: Instruction, document: JsonObject
+) -> None:
+    """Refuse to change what only a review may change. Raises REVIEW_REQUIRED."""
+    changed = [name for name in REVIEWED if entry.document.get(name) != document.get(name)]
+    effective = {entry.document["status"], document["status"]} & EFFECTIVE
+    if changed and effective and parts.policy.must_wait(author, entry.document, document):
+        raise CommonplaceError(
+            REVIEW_REQUIRED,
+            f"The {' and '.join(changed)} of {entry.id} can only be changed by a review.",
+            hint="Propose the change with instructions_review_submit; somebody decides with "
+            "instructions_review_decide.",
+            details={"id": entry.id, "fields": changed},
+        )
+
+
+def _record_approval(
+    entry: Instruction, document: JsonObject, caller: AuthContext, now: str
+) -> None:
+    """Name the approver of an instruction that becomes approved; forget that of others."""
+    if document["status"] == entry.document["status"]:
+        return
+    if document["status"] == "approved":
+        document |= {"approvedBy": caller.label, "approvedAt": now}
+        return
+    for name in APPROVAL:
+        document.pop(name, None)
 
 
 def _new_version(id_: str, document: JsonObject, previous: str, bump_part: str) -> str:

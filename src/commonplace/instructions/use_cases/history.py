@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from commonplace.instructions.engine.difference import compare_documents
 from commonplace.instructions.engine.entry.versions import bump
 from commonplace.instructions.engine.normalise import repair_change_log
-from commonplace.instructions.errors import CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND
+from commonplace.instructions.engine.review.policy import EFFECTIVE
+from commonplace.instructions.errors import (
+    CHANGE_NOT_FOUND,
+    INSTRUCTION_NOT_FOUND,
+    REVIEW_REQUIRED,
+)
 from commonplace.instructions.fields import stored_form
 from commonplace.instructions.model import (
     Author,
@@ -35,7 +40,7 @@ def read_history(
 ) -> InstructionHistory:
     """Return the change log and the recorded changes that the caller may see, newest first."""
     with parts.store.lock:
-        current = parts.store.current().get(id_)
+        current = parts.store.current().stored(id_)
     recorded = parts.store.history(id_)
     changes: list[HistoryChange] = []
     following: Mapping[str, Json] | None = stored_form(current.document) if current else None
@@ -78,7 +83,7 @@ def restore(
     store, author = parts.store, Author.of(caller)
     with store.exclusive() as catalogue:
         store.refresh(id_)
-        existing = catalogue.get(id_)
+        existing = catalogue.stored(id_)
         check_expected_hash(expected_hash, existing, catalogue.hash)
         present = stored_form(existing.document) if existing else None
         change = _find_change(parts, caller, id_, number, present)
@@ -86,6 +91,7 @@ def restore(
         if number is None and change.after is not None and change.after != present:
             before = change.after  # changed or deleted by hand since: undo that
         if before is not None:
+            _check_review(parts, author, existing, before)
             document = _as_new_version(before, existing, parts.now())
             restored = prepare_entry(document, "restore", parts.rules)
             store.commit([restored], author)
@@ -96,8 +102,26 @@ def restore(
                 INSTRUCTION_NOT_FOUND,
                 f"{id_} does not exist, and did not exist before that change either.",
             )
+        _check_review(parts, author, existing, {})
         store.commit([InstructionChange(id_, None, None, "restore")], author)
         return RestoreResult(id_, change.number, catalogue.hash, None)
+
+
+def _check_review(
+    parts: CatalogueParts,
+    author: Author,
+    existing: Instruction | None,
+    before: Mapping[str, Json],
+) -> None:
+    """Refuse agents that only propose to change what is in effect. Raises REVIEW_REQUIRED."""
+    states = [before.get("status"), existing.document["status"] if existing else None]
+    if parts.policy.forbids_decision(author) and not EFFECTIVE.isdisjoint(states):
+        raise CommonplaceError(
+            REVIEW_REQUIRED,
+            "Agents only propose on this server; restoring would change what is in effect.",
+            hint="Propose the text with instructions_review_submit, or ask a person to restore it.",
+            details={"states": [state for state in states if state is not None]},
+        )
 
 
 def _find_change(

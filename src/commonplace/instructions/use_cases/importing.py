@@ -12,7 +12,12 @@ from commonplace.instructions.engine.entry.checks import EntryRefused, check_id
 from commonplace.instructions.engine.entry.compose import compose, warnings_of
 from commonplace.instructions.model import Author, Instruction, InstructionChange
 from commonplace.instructions.results.writing import EntryWarning, ImportFailure, ImportResult
-from commonplace.instructions.use_cases.adding import prepare_entry, refuse_unreadable_file
+from commonplace.instructions.use_cases.adding import (
+    hold_for_review,
+    prepare_entry,
+    refuse_archived,
+    refuse_unreadable_file,
+)
 from commonplace.instructions.use_cases.committing import (
     GROUP_SIZE,
     check_expected_hash,
@@ -99,17 +104,23 @@ class _ImportRun:
         if existing is not None and mode == "skip":
             self.counts["skipped"] += 1
             return
-        if existing is None and mode != "overwrite":
-            refuse_unreadable_file(store, id_)
-        self.planned[id_] = (index, self._prepare(entry, existing))
+        if existing is None:
+            refuse_archived(store, id_)
+            if mode != "overwrite":
+                refuse_unreadable_file(store, id_)
+        change = self._prepare(index, entry, existing)
+        if change is None:
+            return
+        self.planned[id_] = (index, change)
         warnings = warnings_of(
             entry, existing if mode == "merge" else None, lax=True, rules=self.parts.rules
         )
         self.warnings += [EntryWarning(index, id_, warning) for warning in warnings]
 
     def _prepare(
-        self, entry: Mapping[str, Json], existing: Instruction | None
-    ) -> InstructionChange:
+        self, index: int, entry: Mapping[str, Json], existing: Instruction | None
+    ) -> InstructionChange | None:
+        """Return the change; None if it was proposed instead, and counts as skipped."""
         # An import sets the times of creation itself (docs/reference/contracts/instructions.md).
         given = {key: value for key, value in entry.items() if key != "createdAt"}
         document = compose(
@@ -121,6 +132,16 @@ class _ImportRun:
             keep_omitted=self.options.mode == "merge",
             checked=self.options.validate,
         )
+        notes = hold_for_review(self.parts, self.author, existing, document)
+        if existing is not None and notes is None:
+            from commonplace.instructions.use_cases.review.submitting import propose
+
+            propose(self.parts, self.author, existing, given)
+            note = "Proposed: it takes effect when somebody approves it."
+            self.warnings.append(EntryWarning(index, existing.id, note))
+            self.counts["skipped"] += 1
+            return None
+        self.warnings += [EntryWarning(index, str(entry["id"]), note) for note in notes or ()]
         return prepare_entry(document, f"import:{self.options.mode}", self.parts.rules)
 
     def write(self) -> None:

@@ -19,6 +19,7 @@ from commonplace.instructions.use_cases.committing import (
     commit_each,
     remove_each,
 )
+from commonplace.instructions.use_cases.keeping.backups import back_up
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
@@ -53,6 +54,9 @@ def groom(
         groomed = _plan(parts, entries, mode)
         notes = groomed.notes()
         rewritten = _rewrite(parts, groomed.rewrites, "groom", author, notes)
+        backup = back_up(parts, groomed.removals, "groom", author)
+        if backup is not None:
+            notes.append(f"backup:{backup.name}")
         failures = remove_each(store, groomed.removals, "groom", author)
         notes += [f"delete-failed:{id_}" for id_ in failures]
         current = catalogue.hash

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.instructions.engine.normalise import ReadingRules
+from commonplace.instructions.engine.review.policy import ReviewPolicy
 from commonplace.instructions.model import Author, RequestStats
 from commonplace.instructions.store.protocol import CatalogueStore, ConfigurationStore, Trace
 from commonplace.kernel.auth import LOCAL_TENANT
@@ -15,6 +16,8 @@ from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
 if TYPE_CHECKING:
     from commonplace.instructions.engine.entry.compose import Origin
     from commonplace.instructions.engine.usage import ReportedUse
+    from commonplace.instructions.store.review.backups import BackupStore
+    from commonplace.instructions.store.review.log import ReviewLog
     from commonplace.instructions.store.usage import UseCount
     from commonplace.kernel.json_types import JsonObject
 
@@ -50,6 +53,13 @@ class CatalogueParts:
     trace: Trace
     request_stats: Callable[[], RequestStats]
     governance: GovernanceSettings
+    reviews: ReviewLog
+    backups: BackupStore
+
+    @property
+    def policy(self) -> ReviewPolicy:
+        """Which changes wait for a review."""
+        return ReviewPolicy.of(self.governance)
 
     def origin(self, author: Author) -> Origin:
         """Return what is recorded in an entry that an author writes now."""

@@ -237,7 +237,7 @@ class CatalogueReader:
 
 def make_visible(store: CatalogueStore, count: Callable[[str], None], id_: str) -> VisibilityRepair:
     """Compare the storage, then read that one entry (docs/reference/contracts/instructions.md)."""
-    if not is_valid_id(id_) or not store.has_entry(id_):
+    if not is_valid_id(id_) or id_ in store.catalogue.archived or not store.has_entry(id_):
         return VisibilityRepair()
     store.synchronise()
     repair = VisibilityRepair(expected_on_disk=True, attempted_reload=True)

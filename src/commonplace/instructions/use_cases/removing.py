@@ -12,6 +12,8 @@ from commonplace.instructions.model import Author
 from commonplace.instructions.results.writing import RemovalResult
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.committing import check_expected_hash, remove_each
+from commonplace.instructions.use_cases.keeping.agents import refuse_agents_approved
+from commonplace.instructions.use_cases.keeping.backups import back_up
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
@@ -29,6 +31,7 @@ class RemovalOptions:
     cascade: bool = False
     missing_ok: bool = False
     expected_hash: str | None = None
+    dry_run: bool = False
 
 
 def remove(
@@ -43,6 +46,15 @@ def remove(
         present = dict.fromkeys(id_ for id_ in wanted if _is_removable(store, id_))
         missing = [id_ for id_ in wanted if id_ not in present]
         dependents = find_dependents(store, present) if options.cascade else []
+        if options.dry_run:
+            return RemovalResult(
+                catalogue.hash,
+                list(present),
+                dependents if options.cascade else None,
+                missing,
+                {},
+                dry_run=True,
+            )
         _check_confirmation(options, len(wanted), len(present), dependents)
         if missing and parts.settings.strict_remove and not options.missing_ok:
             raise CommonplaceError(
@@ -51,8 +63,10 @@ def remove(
                 hint="Leave the missing ids out, or unset MCP_INSTRUCTIONS_STRICT_REMOVE.",
                 details={"missing": [id_[:200] for id_ in missing[:100]], "field": "ids"},
             )
-        all_ids = [*present, *dependents]
-        failures = remove_each(store, all_ids, "remove", Author.of(caller))
+        all_ids, author = [*present, *dependents], Author.of(caller)
+        refuse_agents_approved(parts, author, map(catalogue.stored, all_ids), "remove")
+        backup = back_up(parts, all_ids, "remove", author)
+        failures = remove_each(store, all_ids, "remove", author)
         removed = [id_ for id_ in all_ids if id_ not in failures]
         if failures and not removed and all(map(is_disk_full, failures.values())):
             raise disk_full()
@@ -65,6 +79,7 @@ def remove(
         [id_ for id_ in removed if id_ not in present] if options.cascade else None,
         missing,
         failures,
+        backup=backup.name if backup is not None else None,
     )
 
 
@@ -88,7 +103,7 @@ def _check_confirmation(
 
 def _is_removable(store: CatalogueStore, id_: str) -> bool:
     """Tell whether an id is in the catalogue, or belongs to a file that could not be loaded."""
-    if store.catalogue.get(id_) is not None:
+    if store.catalogue.stored(id_) is not None:
         return True
     rejection = store.rejection_of(id_)
     return (

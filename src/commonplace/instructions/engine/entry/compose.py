@@ -28,6 +28,7 @@ from commonplace.instructions.engine.normalise import (
 )
 from commonplace.instructions.engine.times import REVIEW_DAYS, in_utc, next_review, parse_time
 from commonplace.instructions.fields import (
+    APPROVAL,
     COMPUTED,
     KNOWN_FIELDS,
     REQUIREMENTS,
@@ -46,7 +47,7 @@ LAX_DEFAULTS: Mapping[str, Json] = {
     "categories": [],
 }
 # Set by the server; values that a caller sends are ignored.
-SYSTEM_FIELDS = COMPUTED | {"sourceHash", "schemaVersion", "updatedAt"}
+SYSTEM_FIELDS = COMPUTED | APPROVAL | {"sourceHash", "schemaVersion", "updatedAt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,14 @@ def _merge(
             kept = ("createdAt", "changeLog", "version")
             document = {name: existing.document[name] for name in kept}
         _drop_derived(document, given)
+    before = dict(document)
     for key, value in entry.items():
         if value is None and key not in ("id", "body"):
             document.pop(key, None)
     document.update(given)
+    if document != before:  # what was approved is another text
+        for name in APPROVAL:
+            document.pop(name, None)
     return document
 
 

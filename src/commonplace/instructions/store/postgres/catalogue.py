@@ -91,6 +91,7 @@ class PostgresCatalogueStore:
         self._clock = clock
         self._trace = trace
         self.changes = ChangeTable(database, CHANNEL)
+        self.removed = self.changes.removed
         self._agent = options.agent
         self._lease = WriterLease(database, options.lock_seconds)
         self._check = SharedCheck(lambda: database.read_later(self._take_over))

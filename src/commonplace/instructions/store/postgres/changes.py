@@ -12,7 +12,7 @@ import orjson
 from psycopg import errors
 
 from commonplace.instructions.fields import stored_form
-from commonplace.instructions.model import Instruction, RecordedChange
+from commonplace.instructions.model import Instruction, RecordedChange, RemovedInstruction
 from commonplace.instructions.store.history import KEEP_BYTES
 from commonplace.instructions.store.postgres import QUERIES
 from commonplace.instructions.store.postgres.lease import busy
@@ -123,6 +123,17 @@ class ChangeTable:
                 has_after=True,
             )
             for number, (at, action, author, tenant, agent, before, after) in enumerate(rows, 1)
+        ]
+
+    def removed(self) -> list[RemovedInstruction]:
+        """Return the last change of every recorded instruction that is not stored."""
+        rows = self._database.read_now(
+            lambda connection: connection.execute(QUERIES["removed_entries"]).fetchall()
+        )
+        return [
+            RemovedInstruction(id_, at, action, author, tenant, orjson.loads(before))
+            for id_, at, action, author, tenant, before in rows
+            if before is not None
         ]
 
     def known(self, ids: Sequence[str], kind: str = "entry") -> set[str]:

@@ -141,3 +141,38 @@ WHERE id IN (SELECT id FROM instruction_feedback ORDER BY at DESC, number DESC O
 
 -- name: feedback_size
 SELECT count(*), coalesce(sum(length(entry)), 0) FROM instruction_feedback;
+
+-- name: newest_review
+SELECT coalesce(max(number), 0) FROM instruction_reviews;
+
+-- name: review_events
+SELECT number, event FROM instruction_reviews WHERE number > :after ORDER BY number;
+
+-- name: add_review_event
+INSERT INTO instruction_reviews (id, event) VALUES (:id, :event);
+
+-- name: trim_review_events
+DELETE FROM instruction_reviews WHERE id = :id AND number <= (
+  SELECT number FROM instruction_reviews WHERE id = :id ORDER BY number DESC OFFSET :keep LIMIT 1
+);
+
+-- name: removed_entries
+SELECT DISTINCT ON (c.id) c.id, c.at, c.action, c.author, c.tenant, c.before
+FROM instruction_changes AS c
+WHERE c.kind = 'entry' AND NOT EXISTS (SELECT 1 FROM instruction_entries AS e WHERE e.id = c.id)
+ORDER BY c.id, c.sequence DESC;
+
+-- name: backups
+SELECT facts FROM instruction_backups ORDER BY name DESC;
+
+-- name: backup
+SELECT content FROM instruction_backups WHERE name = :name;
+
+-- name: add_backup
+INSERT INTO instruction_backups (name, facts, content) VALUES (:name, :facts, :content)
+ON CONFLICT (name) DO NOTHING;
+
+-- name: trim_backups
+DELETE FROM instruction_backups WHERE name IN (
+  SELECT name FROM instruction_backups ORDER BY name DESC OFFSET :keep
+);

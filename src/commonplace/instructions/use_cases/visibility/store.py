@@ -20,6 +20,7 @@ from commonplace.instructions.model import (
     InstructionChange,
     RecordedChange,
     Rejection,
+    RemovedInstruction,
     StorageStatus,
     StoredEntry,
 )
@@ -169,6 +170,10 @@ class UnrestrictedStore:
                 visible.append(change)
             after = change.before
         return visible[::-1]
+
+    def removed(self) -> list[RemovedInstruction]:
+        """Return the removed instructions that were not restricted."""
+        return [entry for entry in self._store.removed() if not is_restricted(entry.document)]
 
     def status(self) -> StorageStatus:
         """Return the state of the storage, with the size of what is visible."""

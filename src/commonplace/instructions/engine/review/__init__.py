@@ -1,0 +1,1 @@
+"""Review of instructions: events, what they amount to, and who may decide."""

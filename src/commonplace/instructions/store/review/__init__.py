@@ -1,0 +1,1 @@
+"""Where events of reviews and backups before bulk removals are kept."""

@@ -1,0 +1,1 @@
+"""Instructions that left the catalogue: removed, archived, and saved before bulk removals."""

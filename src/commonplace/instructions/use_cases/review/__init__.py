@@ -1,0 +1,1 @@
+"""Reviews: submit, read, comment and decide."""
