@@ -77,6 +77,7 @@ class Calls:
         settings: MemorySettings | None = None,
         embedder: Any = None,
         url: str = "",
+        earlier: Any = None,
     ) -> None:
         """Open memory in SQLite below the folder, or in PostgreSQL if an address is given."""
         self.clock = Calendar()
@@ -86,12 +87,17 @@ class Calls:
                 database,
                 settings=settings,
                 embedder=embedder,
+                earlier=earlier,
                 clock=self.clock,
                 on_close=database.close,
             )
         else:
             self.service = open_memory(
-                folder, settings=settings, embedder=embedder, clock=self.clock
+                folder,
+                settings=settings,
+                embedder=embedder,
+                earlier=earlier,
+                clock=self.clock,
             )
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry)

@@ -118,6 +118,7 @@ def open_memory(services: Services) -> MemoryService:
         database,
         settings=services.settings.mcp.memory,
         embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
+        earlier=semantic.semantics.earlier if semantic.semantics is not None else None,
         model_missing=semantic.absent or None,
         on_close=database.close,
     )

@@ -154,6 +154,7 @@ def open_team_memory(services: Services) -> MemoryService:
         services.postgres,
         settings=services.settings.mcp.memory,
         embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
+        earlier=semantic.semantics.earlier if semantic.semantics is not None else None,
         model_missing=semantic.absent or None,
     )
 

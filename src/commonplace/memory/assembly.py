@@ -21,6 +21,7 @@ from commonplace.storage.sqlite.database import Database
 if TYPE_CHECKING:
     from commonplace.memory.retrieval.protocol import EntryIndex
     from commonplace.memory.retrieval.vectors import VectorStore
+    from commonplace.search.semantic.installed import EarlierEmbedders
     from commonplace.storage.postgres.database import PostgresDatabase
 
 DATABASE = "memory.db"
@@ -53,13 +54,15 @@ def build_memory(
     embedder: BackgroundEmbedder | None = None,
     vectors: Path | None = None,
     model_missing: str | None = None,
+    earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
     """Build memory in an open database.
 
     `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
-    there is no embedder although one is configured.
+    there is no embedder although one is configured; `earlier` are models whose vectors serve until
+    those of the embedder replace them.
     """
     postings = SqlitePostings(database)
     folder = vectors or database.path.parent / VECTORS
@@ -69,7 +72,7 @@ def build_memory(
 
         return VectorIndex(folder, meaning)
 
-    index = _index(postings, embedder, files, model_missing)
+    index = _index(postings, embedder, files, model_missing, earlier)
     return MemoryService(
         open_sqlite_store(database, postings), index, policy_of(settings), clock, on_close
     )
@@ -81,6 +84,7 @@ def build_postgres_memory(
     settings: MemorySettings | None = None,
     embedder: BackgroundEmbedder | None = None,
     model_missing: str | None = None,
+    earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
@@ -95,7 +99,7 @@ def build_postgres_memory(
 
         return PostgresVectors(database, meaning)
 
-    index = _index(postings, embedder, table, model_missing)
+    index = _index(postings, embedder, table, model_missing, earlier)
     return MemoryService(
         open_postgres_store(database, postings), index, policy_of(settings), clock, on_close
     )
@@ -107,6 +111,7 @@ def open_memory(
     settings: MemorySettings | None = None,
     embedder: BackgroundEmbedder | None = None,
     model_missing: str | None = None,
+    earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
 ) -> MemoryService:
     """Open memory in a data folder; closing it closes its database."""
@@ -117,6 +122,7 @@ def open_memory(
         embedder=embedder,
         vectors=data / VECTORS,
         model_missing=model_missing,
+        earlier=earlier,
         clock=clock,
         on_close=database.close,
     )
@@ -127,9 +133,10 @@ def _index(
     embedder: BackgroundEmbedder | None,
     open_vectors: Callable[[CachedEmbedder], VectorStore],
     model_missing: str | None,
+    earlier: EarlierEmbedders | None,
 ) -> EntryIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)
     from commonplace.memory.retrieval.hybrid import HybridIndex  # imports numpy
 
-    return HybridIndex(postings, embedder, open_vectors)
+    return HybridIndex(postings, embedder, open_vectors, earlier)

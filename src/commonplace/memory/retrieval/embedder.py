@@ -80,12 +80,17 @@ class CachedEmbedder:
 
     def embed_question(self, query: str, context: str) -> Vector:
         """Embed a query, shifted towards the conversation; raises EmbedderUnavailableError."""
-        if not query.strip():
-            raise EmbedderUnavailableError("the query is empty")
-        vector: Vector = self._embedder.embed_query(query)
-        if not context.strip():
-            return vector
-        about = self._embedder.embed_query(context)
-        shifted: Vector = (1 - CONTEXT_SHARE) * vector + CONTEXT_SHARE * about
-        length = float((shifted * shifted).sum()) ** 0.5
-        return shifted / length if length else vector
+        return embed_question(self._embedder, query, context)
+
+
+def embed_question(embedder: Embedder, query: str, context: str) -> Vector:
+    """Embed a query, shifted towards the conversation; raises EmbedderUnavailableError."""
+    if not query.strip():
+        raise EmbedderUnavailableError("the query is empty")
+    vector: Vector = embedder.embed_query(query)
+    if not context.strip():
+        return vector
+    about = embedder.embed_query(context)
+    shifted: Vector = (1 - CONTEXT_SHARE) * vector + CONTEXT_SHARE * about
+    length = float((shifted * shifted).sum()) ** 0.5
+    return shifted / length if length else vector

@@ -11,7 +11,11 @@ from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.documents import TEXT, document_key, entry_id, partition
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry, EntryFilter
-from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
+from commonplace.memory.retrieval.embedder import (
+    BackgroundEmbedder,
+    CachedEmbedder,
+    embed_question,
+)
 from commonplace.memory.retrieval.lexical import POOL, EntryPostings, LexicalIndex, as_match
 from commonplace.memory.retrieval.protocol import (
     EntryMatch,
@@ -25,6 +29,9 @@ from commonplace.search import hybrid
 from commonplace.search.fusion import DEFAULT, Parameters
 from commonplace.search.model import Neighbours
 from commonplace.search.profiles import parameters_of
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.installed import EarlierEmbedders
+from commonplace.search.semantic.transition import merge_models
 
 # The order is the engine's own. Only the scale differs: 99 of 100 queries about something else
 # score below WEAK_SCORE. The intercept was chosen on one half of the queries of cosqa and
@@ -51,7 +58,9 @@ class EntryMeaning:
         text: SearchText,
         wanted: EntryFilter,
         limit: int,
+        earlier: EarlierEmbedders | None = None,
     ) -> None:
+        self._earlier = earlier
         self._vectors = vectors
         self._embedder = embedder
         self._tenant = tenant
@@ -71,14 +80,31 @@ class EntryMeaning:
         return self._embedder.legibility(query)
 
     async def nearest(self, also: Sequence[str]) -> Neighbours:
+        return await asyncio.to_thread(self._nearest, also)
+
+    def _nearest(self, also: Sequence[str]) -> Neighbours:
+        """Return the nearest; each entry counts by the vector that it has."""
         assert self._vector is not None, "call embed first"
-        return await asyncio.to_thread(
-            self._vectors.near_query,
-            self._tenant,
-            self._vector,
-            self._wanted,
+        identity = self._vectors.replaced_identity(self._tenant) if self._earlier else None
+        model = self._earlier.find(identity) if self._earlier and identity else None
+        where = (self._wanted, self._limit, also)
+        if model is None:
+            return self._vectors.near_query(self._tenant, self._vector, *where)
+        try:
+            current = self._vectors.near_query(self._tenant, self._vector, *where)
+        except EmbedderUnavailableError:  # all vectors are of the other model
+            current = Neighbours({}, 0, True)
+        asked = embed_question(model, self._text.query, self._text.context)
+        kept = self._vectors.near_query(self._tenant, asked, *where, replaced=True)
+        of = parameters_of(model.identity)
+        return merge_models(
+            current,
+            kept,
             self._limit,
             also,
+            of=replace(of, intercept=of.intercept + HIGHER),
+            to=self.parameters,
+            other_model=model.identity,
         )
 
 
@@ -90,8 +116,13 @@ class HybridIndex:
         postings: EntryPostings,
         embedder: BackgroundEmbedder,
         open_vectors: Callable[[CachedEmbedder], VectorStore],
+        earlier: EarlierEmbedders | None = None,
     ) -> None:
-        """Open the vectors with the embedder that makes them."""
+        """Open the vectors with the embedder that makes them.
+
+        `earlier` are models whose vectors serve until those of the embedder replace them.
+        """
+        self._earlier = earlier
         self.words = LexicalIndex(postings)
         self.embedder = CachedEmbedder(embedder)
         self.vectors = EntryVectors(open_vectors(self.embedder), self.embedder)
@@ -138,7 +169,9 @@ class HybridIndex:
         if not self.ready():
             return await self.words.search(tenant, text, wanted, limit)
         size = max(limit, POOL)
-        meaning = EntryMeaning(self.vectors, self.embedder, tenant, text, wanted, size)
+        meaning = EntryMeaning(
+            self.vectors, self.embedder, tenant, text, wanted, size, self._earlier
+        )
         result = await hybrid.search(
             self.words.query(tenant, text, wanted, size), [meaning], JUDGEMENT
         )

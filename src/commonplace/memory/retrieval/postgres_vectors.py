@@ -34,8 +34,37 @@ class PostgresVectors:
         prefix: str = "",
         also: Iterable[str] = (),
     ) -> Neighbours:
+        return self._search(self._which(partition), query, limit, prefix, also)
+
+    def replaced_identity(self, partition: Partition) -> str | None:
+        which = self._which(partition)
+        row = self._database.read_now(lambda c: c.execute(_QUERIES["other"], which).fetchone())
+        return str(row[0]) if row is not None else None
+
+    def search_replaced(
+        self,
+        partition: Partition,
+        query: Vector,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
+        identity = self.replaced_identity(partition)
+        if identity is None:
+            return Neighbours({}, 0, True)
+        which = {**self._which(partition), "model": identity}
+        return self._search(which, query, limit, prefix, also)
+
+    def _search(
+        self,
+        place: dict[str, str],
+        query: Vector,
+        limit: int,
+        prefix: str,
+        also: Iterable[str],
+    ) -> Neighbours:
         named_keys = sorted(set(also))
-        which = {**self._which(partition), "vector": _text(query)}
+        which = {**place, "vector": _text(query)}
 
         def read(connection: PostgresConnection) -> dict[str, float]:
             bounds = {"prefix": prefix, "upper": upper_bound(prefix), "limit": limit}

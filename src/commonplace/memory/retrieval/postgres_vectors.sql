@@ -16,6 +16,10 @@ SELECT document, digest FROM memory_vectors
 WHERE tenant = :tenant AND field = :field AND model = :model
   AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
 
+-- name: other
+-- Another model that made vectors of a tenant.
+SELECT model FROM memory_vectors WHERE tenant = :tenant AND field = :field AND model <> :model LIMIT 1;
+
 -- name: put
 INSERT INTO memory_vectors (tenant, field, document, model, digest, embedding)
 VALUES (:tenant, :field, :document, :model, :digest, :vector::halfvec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,6 +24,9 @@ NO_KEY = "\x1e"  # a prefix that no key has: vectors are added and none removed
 _UNREADABLE = (StaleVectorsError, VectorFileError, CommonplaceError, OSError)
 
 
+_Search = Callable[[Partition, "Vector", int, str, Sequence[str]], Neighbours]
+
+
 class VectorStore(Protocol):
     """Vectors in files beside SQLite's database, or in PostgreSQL. Its methods block."""
 
@@ -36,6 +39,21 @@ class VectorStore(Protocol):
         also: Iterable[str] = (),
     ) -> Neighbours:
         """Return the nearest below a prefix, and the cosines of the keys in `also`."""
+        ...
+
+    def replaced_identity(self, partition: Partition) -> str | None:
+        """Return the identity of another model whose vectors were not all replaced yet."""
+        ...
+
+    def search_replaced(
+        self,
+        partition: Partition,
+        query: Vector,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
+        """Search the vectors of that model."""
         ...
 
     def synchronise_now(
@@ -56,23 +74,39 @@ class EntryVectors:
         self.store = store
         self._embedder = embedder
 
+    def replaced_identity(self, tenant: Tenant) -> str | None:
+        """Return the identity of another model that made vectors of a tenant, if there are any."""
+        try:
+            return self.store.replaced_identity(summaries(tenant))
+        except _UNREADABLE:
+            return None
+
     def near_query(
-        self, tenant: Tenant, query: Vector, wanted: EntryFilter, limit: int, also: Sequence[str]
+        self,
+        tenant: Tenant,
+        query: Vector,
+        wanted: EntryFilter,
+        limit: int,
+        also: Sequence[str],
+        *,
+        replaced: bool = False,
     ) -> Neighbours:
         """Return the entries nearest to a query, and those in `also`.
 
-        An entry counts by its summary, raised where the conversation it came from is nearer.
-        Raises EmbedderUnavailableError if the vectors cannot be read.
+        An entry counts by its summary, raised where the conversation it came from is nearer. With
+        `replaced`, the query is of another model and so are the vectors. Raises
+        EmbedderUnavailableError if the vectors cannot be read.
         """
+        search = self.store.search_replaced if replaced else self.store.search
         try:
-            by_summary = self._nearest(summaries(tenant), query, wanted, limit, also)
+            by_summary = self._nearest(search, summaries(tenant), query, wanted, limit, also)
             by_context = self._nearest(
-                contexts(tenant), query, wanted, limit, [*also, *by_summary.cosines]
+                search, contexts(tenant), query, wanted, limit, [*also, *by_summary.cosines]
             )
             missing = [key for key in by_context.cosines if key not in by_summary.cosines]
             summary = dict(by_summary.cosines)
             if missing:
-                summary |= self.store.search(summaries(tenant), query, 0, "", missing).cosines
+                summary |= search(summaries(tenant), query, 0, "", missing).cosines
         except _UNREADABLE as error:
             raise EmbedderUnavailableError("the vectors of memory cannot be read") from error
         cosines = {
@@ -82,7 +116,13 @@ class EntryVectors:
         return Neighbours(cosines, by_summary.rows, by_summary.exact)
 
     def _nearest(
-        self, field: Partition, query: Vector, wanted: EntryFilter, limit: int, also: Sequence[str]
+        self,
+        search: _Search,
+        field: Partition,
+        query: Vector,
+        wanted: EntryFilter,
+        limit: int,
+        also: Sequence[str],
     ) -> Neighbours:
         """Return the nearest that a filter admits.
 
@@ -91,10 +131,10 @@ class EntryVectors:
         """
         prefix = key_prefix(wanted)
         if wanted.type is None or wanted.project is not None:
-            return self.store.search(field, query, limit, prefix, also)
+            return search(field, query, limit, prefix, also)
         size = limit * WIDEN
         while True:
-            near = self.store.search(field, query, size, prefix, also)
+            near = search(field, query, size, prefix, also)
             # Without those in `also` that are farther away.
             ranked = sorted(near.cosines, key=lambda key: -near.cosines[key])[:size]
             admitted = [key for key in ranked if admits(wanted, key)][:limit]
