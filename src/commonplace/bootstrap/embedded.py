@@ -33,6 +33,7 @@ def open_instructions(services: Services) -> InstructionsService:
         trace=tracer.emit,
         trace_files=tracer.wants("catalog:file"),
         request_stats=lambda: request_stats(services),
+        local=services.local,
     )
 
 

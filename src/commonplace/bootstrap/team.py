@@ -77,6 +77,7 @@ def open_team_instructions(services: Services) -> InstructionsService:
         mutation_enabled=services.mutation,
         trace=services.tracer.emit,
         request_stats=lambda: request_stats(services),
+        local=services.local,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.instructions.engine.normalise import ReadingRules
 from commonplace.instructions.model import RequestStats
+from commonplace.instructions.rulefiles.allowed import RuleFolders
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.store.configuration import CatalogueConfiguration
 from commonplace.instructions.store.directory import FileRetries, InstructionDirectory
@@ -22,6 +23,7 @@ from commonplace.instructions.store.usage_file import UsageFile
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.json_types import Json
+from commonplace.kernel.paths import expand_home
 from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
 
 if TYPE_CHECKING:
@@ -46,11 +48,13 @@ def build_service(
     trace: Trace = _no_trace,
     trace_files: bool = False,
     request_stats: Callable[[], RequestStats] = RequestStats,
+    local: bool = False,
     options: FolderOptions | None = None,
 ) -> InstructionsService:
     """Build the catalogue of an instruction folder; usage and feedback are in the data folder.
 
-    `options` replaces those that follow from the settings.
+    `options` replaces those that follow from the settings. `local` callers may have the rule files
+    of the working folder read.
     """
     chosen = settings or InstructionsSettings()
     may_write = mutation_enabled or (lambda: chosen.mutation_enabled)
@@ -82,6 +86,7 @@ def build_service(
         governance or GovernanceSettings(),
         ReviewLog(ReviewFile(state)),
         BackupFolder(state),
+        folders=_rule_folders(chosen, local),
     )
 
     def open_feedback() -> FeedbackStore:
@@ -133,6 +138,7 @@ def build_shared_service(
     clock: Clock = utc_now,
     trace: Trace = _no_trace,
     request_stats: Callable[[], RequestStats] = RequestStats,
+    local: bool = False,
 ) -> InstructionsService:
     """Build the catalogue of a team, in a database that `commonplace migrate` has prepared."""
     from commonplace.instructions.store.postgres.usage import UsageTable
@@ -160,6 +166,7 @@ def build_shared_service(
         governance or GovernanceSettings(),
         ReviewLog(ReviewTable(database)),
         BackupTable(database),
+        folders=_rule_folders(chosen, local),
     )
 
     def open_feedback() -> FeedbackStore:
@@ -169,6 +176,10 @@ def build_shared_service(
         return FeedbackStore(FeedbackTable(database), clock=now)
 
     return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
+
+
+def _rule_folders(settings: InstructionsSettings, local: bool) -> RuleFolders:
+    return RuleFolders(tuple(expand_home(root) for root in settings.roots), local)
 
 
 def _usage(

@@ -66,6 +66,11 @@ INVALID_RULE_PATH = Code(
     Kind.INVALID_ARGUMENT,
     "A path is not one inside the repository; `details.field` names the argument.",
 )
+REPOSITORY_NOT_ALLOWED = Code(
+    "REPOSITORY_NOT_ALLOWED",
+    Kind.PERMISSION,
+    "The folder is outside those whose rule files this server may read.",
+)
 
 REVIEW_NOT_FOUND = Code(
     "REVIEW_NOT_FOUND", Kind.NOT_FOUND, "Nothing of this instruction waits for a review."
@@ -101,4 +106,5 @@ CODES: tuple[Code, ...] = (
     OWN_CHANGE,
     BACKUP_NOT_FOUND,
     INVALID_RULE_PATH,
+    REPOSITORY_NOT_ALLOWED,
 )

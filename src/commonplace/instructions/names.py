@@ -34,6 +34,9 @@ TOOL_MODULES: dict[str, tuple[str, ...]] = {
 }
 """Dispatch actions by the module of `tools` that defines them."""
 
+OTHER_TOOLS: dict[str, tuple[str, ...]] = {"rules": ("rules_for",)}
+"""Tools beside the dispatch actions, by the module of `tools` that defines them."""
+
 ACTIONS: tuple[str, ...] = (
     "list",
     "get",
@@ -100,7 +103,11 @@ BARE = frozenset(
         *(bare_name(action) for action in ACTIONS if action not in OWN_ACTIONS),
     }
 )
-NAMES = BARE | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
+NAMES = (
+    BARE
+    | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
+    | {name for names in OTHER_TOOLS.values() for name in names}
+)
 LARGE = frozenset(
     name
     for action in ("dispatch", "import", "batch")
@@ -113,5 +120,5 @@ MODULE_OF = {
     for module, actions in TOOL_MODULES.items()
     for action in actions
     for name in (tool_name(action), bare_name(action))
-}
+} | {name: module for module, names in OTHER_TOOLS.items() for name in names}
 """Module of `tools` by name."""

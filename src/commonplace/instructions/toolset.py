@@ -14,6 +14,7 @@ from commonplace.instructions.names import (
     LARGE,
     MODULE_OF,
     NAMES,
+    OTHER_TOOLS,
     TOOL_MODULES,
     tool_name,
 )
@@ -44,7 +45,8 @@ def toolset(service: Callable[[], InstructionsService]) -> Toolset:
         family = [tool for module in TOOL_MODULES for tool in _tools_of(module, built)]
         by_name = {tool.name: tool for tool in family}
         actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
-        return (*dispatch.tools(actions), *family)
+        others = [tool for module in OTHER_TOOLS for tool in _tools_of(module, built)]
+        return (*dispatch.tools(actions), *family, *others)
 
     def part(name: str) -> Sequence[Tool]:
         return _tools_of(MODULE_OF[name], service()) if name in MODULE_OF else ()

@@ -12,8 +12,15 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.rules import report as reports
 from commonplace.cli.rules import transfer
+from commonplace.cli.rules.effective import find_effective, print_effective
 from commonplace.instructions.clients.check import RuleReport, check_rule_files
-from commonplace.instructions.clients.table import CLIENTS
+from commonplace.instructions.clients.table import CLIENTS, Loader
+from commonplace.instructions.engine.effective.outcome import (
+    DEFAULT_BUDGET,
+    LEAST_BUDGET,
+    MOST_BUDGET,
+    RuleQuestion,
+)
 from commonplace.instructions.rulefiles.scan import FindingSeverity
 from commonplace.instructions.rulefiles.situation import ClientEvent, ClientSituation, Loading
 from commonplace.instructions.rulefiles.tree import MANAGED, FolderTree
@@ -28,42 +35,89 @@ app.command("import")(transfer.import_)
 app.command("export")(transfer.export)
 app.command("sync")(transfer.sync)
 
+Task = Annotated[str, typer.Option(help="What is to be done: brings rules that fit it.")]
+Budget = Annotated[
+    int, typer.Option(help="Most tokens of the answer.", min=LEAST_BUDGET, max=MOST_BUDGET)
+]
+User = Annotated[str | None, typer.Option(help="Rules of this user too.")]
+Workspace = Annotated[str | None, typer.Option(help="Rules of this workspace too.")]
+Teams = Annotated[list[str] | None, typer.Option(help="Rules of this team too; repeat for more.")]
+Rules = Annotated[
+    list[str] | None, typer.Option(help="Include the rule with this id; repeat for more.")
+]
+Folder = Annotated[
+    str, typer.Option(help="With --as: where the client was started, inside the repository.")
+]
+Event = Annotated[
+    ClientEvent | None,
+    typer.Option(help="With --as: what happens. Default: read, or start without a PATH."),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(help="With --as: a setting as NAME=VALUE, the value as JSON or text."),
+]
+
 
 @app.command("for")
-def for_path(
-    path: Annotated[
-        str | None, typer.Argument(help="The file to read or write; it may not exist yet.")
+def for_paths(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="Files to read or write; they may not exist yet."),
     ] = None,
     client: Annotated[
-        str, typer.Option("--as", help=f"The client: {', '.join(CLIENTS)}.")
-    ] = "agents-md",
+        str | None,
+        typer.Option("--as", help=f"What this client would load: {', '.join(CLIENTS)}."),
+    ] = None,
     repo: Annotated[Path, typer.Option(help="The repository's folder.")] = Path(),
-    cwd: Annotated[
-        str, typer.Option(help="Where the client was started, inside the repository.")
-    ] = ".",
-    event: Annotated[
-        ClientEvent | None,
-        typer.Option(help="What happens. Default: read, or start without a PATH."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(help="A setting of the client as NAME=VALUE, the value as JSON or text."),
-    ] = None,
+    task: Task = "",
+    budget: Budget = DEFAULT_BUDGET,
+    user: User = None,
+    workspace: Workspace = None,
+    team: Teams = None,
+    rule: Rules = None,
+    cwd: Folder = ".",
+    event: Event = None,
+    setting: Setting = None,
     no_home: Annotated[
-        bool, typer.Option("--no-home", help="Leave out the user's and the managed files.")
+        bool, typer.Option("--no-home", help="With --as: leave out user and managed files.")
     ] = False,
+    managed: Annotated[Path, typer.Option(help="With --as: the folder of managed files.")] = Path(
+        MANAGED
+    ),
     show: Annotated[bool, typer.Option("--text", help="Print the text, not the list.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show which rule files a client loads for a file, in its order, and what it leaves out.
+    """Show the rules in effect for files, each with its reason; or what a client would load.
 
-    Nothing is run: the rules come from the clients' documentation and source.
+    Rules come from the catalogue and from the rule files of the repository. With --as nothing is
+    run either: what clients load is known from their documentation and source.
 
     Example:
+      commonplace rules for src/app.ts
+      commonplace rules for src/app.ts --task "add a login form" --budget 2000 --json
       commonplace rules for src/app.ts --as cursor
-      commonplace rules for --as claude-code --cwd packages/web
       commonplace rules for src/new.py --as claude-code --event write --json
     """
+    inside = tuple(_inside(_folder(repo), path) for path in paths or ())
+    if client is None:
+        question = RuleQuestion(
+            inside, task, budget, user, workspace, tuple(team or ()), tuple(rule or ())
+        )
+        print_effective(find_effective(question, repo), show, as_json)
+        return
+    if len(inside) > 1:
+        raise typer.BadParameter("give one PATH with --as")
+    tree = FolderTree(repo, None if no_home else Path.home(), None if no_home else managed)
+    situation = ClientSituation(
+        _inside(repo, cwd),
+        inside[0] if inside else None,
+        event or (ClientEvent.READ if inside else ClientEvent.START),
+        dict(map(_parse_setting, setting or [])),
+    )
+    _print(_find_loader(client)(tree, situation), client, show, as_json)
+
+
+def _find_loader(client: str) -> Loader:
     loader = CLIENTS.get(client)
     if loader is None:
         raise CommonplaceError(
@@ -71,16 +125,7 @@ def for_path(
             f"'{client}' is not a known client.",
             hint=f"Use {', '.join(CLIENTS)}.",
         )
-    tree = FolderTree(
-        _folder(repo), None if no_home else Path.home(), None if no_home else Path(MANAGED)
-    )
-    situation = ClientSituation(
-        _inside(repo, cwd),
-        None if path is None else _inside(repo, path),
-        event or (ClientEvent.START if path is None else ClientEvent.READ),
-        dict(map(_parse_setting, setting or [])),
-    )
-    _print(loader(tree, situation), client, show, as_json)
+    return loader
 
 
 @app.command()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.instructions.engine.normalise import ReadingRules
 from commonplace.instructions.engine.review.policy import ReviewPolicy
 from commonplace.instructions.model import Author, RequestStats
+from commonplace.instructions.rulefiles.allowed import RuleFolders
 from commonplace.instructions.store.protocol import CatalogueStore, ConfigurationStore, Trace
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
@@ -55,6 +56,7 @@ class CatalogueParts:
     governance: GovernanceSettings
     reviews: ReviewLog
     backups: BackupStore
+    folders: RuleFolders = field(default_factory=RuleFolders)
 
     @property
     def policy(self) -> ReviewPolicy:

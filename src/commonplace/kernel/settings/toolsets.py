@@ -135,6 +135,15 @@ class InstructionsSettings(Section):
         minimum=0,
     )
     watch: bool = setting(True, "Watch the folder for edits by editors and git.")
+    roots: tuple[str, ...] = setting(
+        (),
+        "Folders of repositories whose rule files `rules_for` may read; over HTTP only these, on "
+        "stdio the working directory too.",
+        path=True,
+    )
+    serve_drafts: bool = setting(
+        False, "`rules_for` returns rules with the status draft or review too."
+    )
 
     @property
     def usage_enabled(self) -> bool:

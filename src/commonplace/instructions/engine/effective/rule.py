@@ -1,0 +1,161 @@
+"""A rule as it is selected: of the catalogue, or of a file of a repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+from functools import cached_property
+
+import orjson
+
+from commonplace.instructions.engine.effective.similarity import TextShape
+from commonplace.instructions.engine.effective.statements import (
+    Directive,
+    count_statements,
+    find_directives,
+)
+from commonplace.instructions.engine.scope.rule_scope import RuleScope
+from commonplace.kernel.json_types import Json
+from commonplace.kernel.tokens import count_tokens
+
+BINDING = frozenset({"mandatory", "critical"})
+REQUIREMENT_ORDER = {"mandatory": 0, "critical": 1, "recommended": 2, "optional": 3}
+_WILDCARD = re.compile(r"[*?\[{\\]")
+
+
+class ScopeLevel(IntEnum):
+    """How narrow the scope of a rule is."""
+
+    ORGANISATION = 0
+    TEAM = 1
+    WORKSPACE = 2
+    DIRECTORY = 3
+    USER = 4
+
+
+class EffectiveCandidate:
+    """A rule that may be in effect. What is derived from its text is computed when needed.
+
+    `key` is unique; `ref` is how callers refer to it: `instruction:ID`, or the path of a file.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        ref: str,
+        title: str,
+        text: str,
+        *,
+        scope: RuleScope,
+        requirement: str = "recommended",
+        priority: int = 50,
+        level: ScopeLevel = ScopeLevel.WORKSPACE,
+        folder: str = "",
+        description: str = "",
+        document: Mapping[str, Json] | None = None,
+    ) -> None:
+        self.key = key
+        self.ref = ref
+        self.title = title
+        self.text = text
+        self.scope = scope
+        self.requirement = requirement
+        self.priority = priority
+        self.level = level
+        self.folder = folder
+        self.description = description
+        fields = document or {}
+        self.status: str = fields.get("status", "approved")
+        self.workspace: str | None = fields.get("workspaceId")
+        self.user: str | None = fields.get("userId")
+        self.teams: tuple[str, ...] = tuple(fields.get("teamIds") or ())
+        self.supersedes: str | None = fields.get("supersedes")
+        self.deprecated_by: str | None = fields.get("deprecatedBy")
+        self.conflicts_with: frozenset[str] = frozenset(fields.get("conflictsWith") or ())
+        depth = folder.count("/") + 1 if folder else 0
+        self.order = (
+            REQUIREMENT_ORDER.get(requirement, len(REQUIREMENT_ORDER)),
+            int(level),
+            depth,
+            priority,
+            key,
+        )
+        self.width = (int(level), depth)
+
+    @property
+    def is_binding(self) -> bool:
+        """Tell whether it must be shown, and cannot be overruled by a narrower rule."""
+        return self.requirement in BINDING
+
+    @cached_property
+    def shape(self) -> TextShape:
+        """What is compared to find duplicates."""
+        return TextShape.of(self.text)
+
+    @cached_property
+    def directives(self) -> tuple[Directive, ...]:
+        """What it tells to do or not to do."""
+        return find_directives(self.text)
+
+    @cached_property
+    def statement_count(self) -> int:
+        """How many statements it has."""
+        return count_statements(self.text)
+
+    @cached_property
+    def text_tokens(self) -> int:
+        """Tokens of the text as a JSON string."""
+        return count_tokens(orjson.dumps(self.text.encode("utf-8", "replace").decode()).decode())
+
+
+def candidate_of(document: Mapping[str, Json]) -> EffectiveCandidate:
+    """Make a candidate of an instruction's whole document."""
+    scope = RuleScope.of(document)
+    folder = literal_folder(scope.includes)
+    level = (
+        ScopeLevel.USER
+        if document.get("userId")
+        else ScopeLevel.DIRECTORY
+        if folder
+        else ScopeLevel.WORKSPACE
+        if document.get("workspaceId")
+        else ScopeLevel.TEAM
+        if document.get("teamIds")
+        else ScopeLevel.ORGANISATION
+    )
+    about = (
+        document.get("description") or document.get("semanticSummary") or "",
+        *document.get("tags", ()),
+        *document["categories"],
+    )
+    return EffectiveCandidate(
+        document["id"],
+        f"instruction:{document['id']}",
+        document["title"],
+        document["body"],
+        scope=scope,
+        requirement=document["requirement"],
+        priority=document["priority"],
+        level=level,
+        folder=folder,
+        description=" ".join(about),
+        document=document,
+    )
+
+
+def literal_folder(globs: tuple[str, ...]) -> str:
+    """Return the folder that all globs lie in, as far as they name one."""
+    common: list[str] | None = None
+    for glob in globs:
+        wildcard = _WILDCARD.search(glob)
+        literal = glob[: wildcard.start()] if wildcard else glob
+        parts = literal.split("/")[:-1]
+        if common is None:
+            common = parts
+        else:
+            same = 0
+            while same < min(len(common), len(parts)) and common[same] == parts[same]:
+                same += 1
+            common = common[:same]
+    return "/".join(common or ())

@@ -1,0 +1,133 @@
+"""Rule files of a repository as rules that may be in effect for a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from commonplace.instructions.adapters.discovery import examine
+from commonplace.instructions.adapters.entries import entry_of
+from commonplace.instructions.adapters.places import RULE_FOLDERS, find_format, place_of
+from commonplace.instructions.adapters.reading import FoundRule
+from commonplace.instructions.engine.effective.rule import (
+    EffectiveCandidate,
+    ScopeLevel,
+    literal_folder,
+)
+from commonplace.instructions.engine.hashing import normalise_body
+from commonplace.instructions.engine.scope.rule_scope import RuleScope
+from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.rulefiles.imports import (
+    imported_paths,
+    resolve,
+    strip_block_comments,
+)
+from commonplace.instructions.rulefiles.situation import (
+    RuleTree,
+    folders_between,
+    join,
+    parent,
+    read_text,
+)
+
+MOST_FILES = 2_000
+IMPORT_HOPS = 5
+IMPORTING = ("CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
+
+
+def find_rule_files(tree: RuleTree, paths: Sequence[str]) -> tuple[str, ...]:
+    """List the rule files that can apply to paths: those of the folders on the way to them."""
+    folders = dict.fromkeys(
+        folder for path in (paths or (".",)) for folder in folders_between(".", parent(path))
+    )
+    found: dict[str, None] = {}
+    for folder in folders:
+        for path in _files_of(tree, folder):
+            if find_format(path) is not None:
+                found[path] = None
+            if len(found) >= MOST_FILES:
+                return tuple(found)
+    return tuple(found)
+
+
+def _files_of(tree: RuleTree, folder: str) -> Iterator[str]:
+    names = set(tree.names(folder))
+    for name in sorted(names):
+        path = join(folder, name)
+        if find_format(path) is not None:
+            yield path
+    for rule_folder, parts in RULE_FOLDERS:
+        if rule_folder not in names:
+            continue
+        own = join(folder, rule_folder)
+        for path in (join(own, name) for name in tree.names(own)):
+            if find_format(path) is not None:
+                yield path
+        for part in parts:
+            yield from tree.files_below(join(own, part))
+        if not parts:
+            yield from tree.files_below(own)
+    if ".github" in names:
+        yield join(folder, ".github/copilot-instructions.md")
+
+
+def repository_candidates(tree: RuleTree, paths: Sequence[str]) -> list[EffectiveCandidate]:
+    """Read the rules that can apply to paths; imports are followed inside the repository."""
+    candidates: dict[str, EffectiveCandidate] = {}
+    for file in examine(tree, find_rule_files(tree, paths)):
+        if file.reading is None:
+            continue
+        for number, found in enumerate(file.reading.rules):
+            key = file.path if not number else f"{file.path}:{found.line}"
+            candidate = _make_candidate(key, file.path, found)
+            if not _has_imports_only(candidate.text):
+                candidates.setdefault(key, candidate)
+            if file.path.rpartition("/")[2] in IMPORTING:
+                for imported in _follow_imports(tree, file.path, found.rule.text, candidate, 1):
+                    candidates.setdefault(imported.key, imported)
+    return list(candidates.values())
+
+
+def _make_candidate(key: str, path: str, found: FoundRule) -> EffectiveCandidate:
+    rule = found.rule
+    scope = RuleScope.of(entry_of(rule, "rule", RuleOrigin(path, found.line)))
+    owner = place_of(path).owner
+    folder = literal_folder(scope.includes) or ("" if owner == "." else owner)
+    level = ScopeLevel.DIRECTORY if folder else ScopeLevel.WORKSPACE
+    if path.endswith("CLAUDE.local.md"):
+        level = ScopeLevel.USER
+    return EffectiveCandidate(
+        key,
+        key,
+        rule.title,
+        strip_block_comments(rule.text),
+        scope=scope,
+        level=level,
+        folder=folder,
+        description=rule.description,
+    )
+
+
+def _has_imports_only(text: str) -> bool:
+    return all(line.lstrip().startswith("@") for line in text.splitlines() if line.strip())
+
+
+def _follow_imports(
+    tree: RuleTree, importer: str, text: str, rule: EffectiveCandidate, hops: int
+) -> Iterable[EffectiveCandidate]:
+    if hops > IMPORT_HOPS:
+        return
+    for written in imported_paths(text):
+        target = resolve(importer, written.rstrip(".,;:!?)\"'"))
+        imported = read_text(tree, target) if target and target[0] not in "~/" else None
+        if target is None or imported is None:
+            continue
+        yield EffectiveCandidate(
+            target,
+            target,
+            f"{rule.title}: {target}",
+            normalise_body(strip_block_comments(imported)),
+            scope=rule.scope,
+            level=rule.level,
+            folder=rule.folder,
+        )
+        yield from _follow_imports(tree, target, imported, rule, hops + 1)
