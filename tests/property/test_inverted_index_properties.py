@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.search.lexical.bits import bits_of, numbers_in, those_in
-from commonplace.search.lexical.inverted import RANKED_FROM, InvertedIndex
-from commonplace.search.lexical.words import stems_of
+from commonplace.search.whole_texts.bits import bits_of, numbers_in, those_in
+from commonplace.search.whole_texts.inverted import RANKED_FROM
+from commonplace.search.whole_texts.texts import TextSearch
+from commonplace.search.whole_texts.words import stems_of
 
 WORDS = st.sampled_from(
     [
@@ -37,14 +38,14 @@ def build(
     writes: list[tuple[str, tuple[str, str] | None]],
     queries: list[str],
     ranked_from: int = RANKED_FROM,
-) -> tuple[InvertedIndex, dict[str, tuple[str, str]]]:
+) -> tuple[TextSearch, dict[str, tuple[str, str]]]:
     """Apply writes and search in between, so that later writes must update the caches."""
     present: dict[str, tuple[str, str]] = {}
 
     def text_of(name: str) -> str:
         return "\n".join(present[name]).lower() if name in present else ""
 
-    index = InvertedIndex(text_of, ranked_from)
+    index = TextSearch(text_of, ranked_from)
     for name, fields in writes:
         if name in present:
             index.drop(name, *present.pop(name))

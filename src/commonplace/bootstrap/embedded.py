@@ -34,6 +34,7 @@ def open_instructions(services: Services) -> InstructionsService:
         trace_files=tracer.wants("catalog:file"),
         request_stats=lambda: request_stats(services),
         local=services.local,
+        semantics=lambda: services.semantic.semantics,
     )
 
 

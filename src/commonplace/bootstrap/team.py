@@ -78,6 +78,7 @@ def open_team_instructions(services: Services) -> InstructionsService:
         trace=services.tracer.emit,
         request_stats=lambda: request_stats(services),
         local=services.local,
+        semantics=lambda: services.semantic.semantics,
     )
 
 

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from commonplace.instructions.store.feedback import FeedbackStore
     from commonplace.instructions.store.postgres.catalogue import PostgresCatalogueStore
     from commonplace.instructions.store.postgres.usage import UsageTable
+    from commonplace.instructions.use_cases.search.meaning import OpenMeaning
+    from commonplace.search.semantic.local import Semantics
+    from commonplace.search.whole_texts.meaning import TextMeaning
     from commonplace.storage.postgres.database import PostgresDatabase
+
+    OpenSemantics = Callable[[], Semantics | None]
+
+TEAM_SCOPE = "team"
 
 
 def _no_trace(category: str, data: Json) -> None:
@@ -50,11 +57,12 @@ def build_service(
     request_stats: Callable[[], RequestStats] = RequestStats,
     local: bool = False,
     options: FolderOptions | None = None,
+    semantics: OpenSemantics | None = None,
 ) -> InstructionsService:
     """Build the catalogue of an instruction folder; usage and feedback are in the data folder.
 
     `options` replaces those that follow from the settings. `local` callers may have the rule files
-    of the working folder read.
+    of the working folder read. `semantics` opens the local model.
     """
     chosen = settings or InstructionsSettings()
     may_write = mutation_enabled or (lambda: chosen.mutation_enabled)
@@ -95,7 +103,12 @@ def build_service(
 
         return FeedbackStore(FeedbackFile(data / "feedback.json"), clock=now)
 
-    return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
+    return InstructionsService(
+        parts,
+        mutation_enabled=may_write,
+        open_feedback=open_feedback,
+        open_meaning=_open_meaning(semantics, str(directory.absolute())),
+    )
 
 
 def open_shared_store(
@@ -139,6 +152,7 @@ def build_shared_service(
     trace: Trace = _no_trace,
     request_stats: Callable[[], RequestStats] = RequestStats,
     local: bool = False,
+    semantics: OpenSemantics | None = None,
 ) -> InstructionsService:
     """Build the catalogue of a team, in a database that `commonplace migrate` has prepared."""
     from commonplace.instructions.store.postgres.usage import UsageTable
@@ -175,7 +189,27 @@ def build_shared_service(
 
         return FeedbackStore(FeedbackTable(database), clock=now)
 
-    return InstructionsService(parts, mutation_enabled=may_write, open_feedback=open_feedback)
+    return InstructionsService(
+        parts,
+        mutation_enabled=may_write,
+        open_feedback=open_feedback,
+        open_meaning=_open_meaning(semantics, TEAM_SCOPE),
+    )
+
+
+def _open_meaning(semantics: OpenSemantics | None, scope: str) -> OpenMeaning | None:
+    """Return what opens the vectors of a catalogue; each folder has its own."""
+    if semantics is None:
+        return None
+
+    def open_meaning() -> TextMeaning | None:
+        from commonplace.search.model import Partition
+        from commonplace.search.whole_texts.meaning import TextMeaning
+
+        found = semantics()
+        return TextMeaning(found, Partition("", "instructions", scope)) if found else None
+
+    return open_meaning
 
 
 def _rule_folders(settings: InstructionsSettings, local: bool) -> RuleFolders:

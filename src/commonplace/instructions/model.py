@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from commonplace.instructions.fields import DECODED_FIELDS, SCOPE_WORD_FIELDS
+from commonplace.instructions.fields import DECODED_FIELDS
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import Json, JsonObject
@@ -20,29 +20,17 @@ def document_of(value: Mapping[str, Json]) -> Document:
     return Document(value, DECODED_FIELDS)
 
 
-def with_scope_words(body: str, document: Mapping[str, Json]) -> str:
-    """Add globs and languages to a body, so that they are found like its words."""
-    words = [
-        word
-        for name in SCOPE_WORD_FIELDS
-        if isinstance(values := document.get(name), list)
-        for word in values
-        if isinstance(word, str)
-    ]
-    return f"{body}\n\n{' '.join(words)}" if words else body
-
-
 class UnparsedInstruction(Protocol):
     """Stored bytes that are known to hold an instruction, not normalised yet."""
 
     def parse(self) -> Instruction: ...
 
-    def text(self) -> tuple[str, str]:
-        """Return title and body."""
+    def raw(self) -> JsonObject:
+        """Return the document as it was written; its body is a text."""
         ...
 
-    def searched_text(self) -> tuple[str, str]:
-        """Return title, and body with the words of the scope."""
+    def text(self) -> tuple[str, str]:
+        """Return title and body."""
         ...
 
 
@@ -141,15 +129,13 @@ class Instruction(_LazyFields):
         document = self.document.whole()
         return document["title"], document["body"]
 
-    @property
-    def searched_text(self) -> tuple[str, str]:
-        """Return the title, and the body followed by globs and languages if there are any."""
+    def raw(self) -> Mapping[str, Json]:
+        """Return the document without normalising it: as written, unless it was parsed before."""
         unparsed = getattr(self, "_unparsed", None)
         if unparsed is not None:
-            title, body = unparsed.searched_text()
-            return title, body
-        document = self.document.whole()
-        return document["title"], with_scope_words(document["body"], document)
+            written: JsonObject = unparsed.raw()
+            return written
+        return self.document.whole()
 
 
 @dataclass(frozen=True, slots=True)

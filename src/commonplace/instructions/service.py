@@ -17,6 +17,7 @@ from commonplace.instructions.model import Author, ClientCopy, Instruction
 from commonplace.instructions.results.reading import FoundInstruction
 from commonplace.instructions.use_cases.confirming import CatalogueConfirmation
 from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.instructions.use_cases.search.meaning import CatalogueMeaning, OpenMeaning
 from commonplace.instructions.use_cases.visibility.view import CatalogueView, hide_restricted
 from commonplace.kernel.auth import RESTRICTED, AuthContext
 from commonplace.kernel.json_types import Json, JsonObject
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     )
     from commonplace.instructions.use_cases.importing import EntryImportOptions
     from commonplace.instructions.use_cases.removing import RemovalOptions
+    from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
 
 THREADS = 24
 InspectionScope = Literal["catalog", "instruction", "governance", "usage"]
@@ -81,8 +83,10 @@ class InstructionsService:
         *,
         mutation_enabled: Callable[[], bool],
         open_feedback: Callable[[], FeedbackStore],
+        open_meaning: OpenMeaning | None = None,
     ) -> None:
         self._open_feedback = open_feedback
+        self.meaning = CatalogueMeaning(parts.store, open_meaning)
         self.mutation_enabled = mutation_enabled
         self.now = parts.now
         self.locks: dict[str, threading.RLock] = {}  # of the lazy properties
@@ -139,6 +143,7 @@ class InstructionsService:
 
     def close(self) -> None:
         """Finish queued writes, then stop threads and close files."""
+        self.meaning.close()
         self._parts.usage.close()
         for view in self._views():
             view.close()
@@ -196,19 +201,19 @@ class InstructionsService:
             user=user, workspace=workspace, teams=teams, limit=limit, offset=offset, compact=compact
         )
 
-    def search(
-        self,
-        caller: AuthContext,
-        query: str,
-        *,
-        limit: int,
-        highlight: bool = False,
-        compact: bool = False,
-    ) -> CatalogueMatches:
+    def search(self, caller: AuthContext, request: CatalogueQuestion) -> CatalogueMatches:
         """Find instructions by words or part of the text. Needs `prepare_search` first."""
-        return self._view(caller).reader.search(
-            query, limit=limit, highlight=highlight, compact=compact
-        )
+        return self._view(caller).reader.search(request)
+
+    async def search_by_meaning(
+        self, caller: AuthContext, request: CatalogueQuestion
+    ) -> CatalogueMatches:
+        """Find instructions by words and meaning. Needs `meaning.prepare` first, too."""
+        view, meaning = self._view(caller), self.meaning.usable
+        if meaning is None:
+            return view.reader.search(request)
+        whole = view is self._whole
+        return await view.reader.search_by_meaning(request, meaning, whole=whole)
 
     def query(
         self,

@@ -51,26 +51,52 @@ def list_(
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="Words, an identifier, or a part of the text.")],
+    query: Annotated[
+        str, typer.Argument(help="A question, words, an identifier, or a part of the text.")
+    ],
     limit: Annotated[int, typer.Option(help="Most entries shown.")] = 10,
+    status: Annotated[
+        list[str] | None, typer.Option(help="Only this state: draft, review, approved, deprecated.")
+    ] = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", "-c", help="Only this category.")
+    ] = None,
+    path: Annotated[
+        str | None, typer.Option(help="Only what applies to this path of a repository.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Search titles and bodies, best first.
+    """Search instructions by words, parts of words and meaning, best first.
 
-    Example:
+    Examples:
       commonplace instructions search "force push" --limit 5
+      commonplace instructions search "how are secrets stored" --status approved --path src/app.py
     """
-    answer = call("instructions_search", q=query, limit=limit, highlight=True)
+    answer = call(
+        "instructions_search",
+        q=query,
+        limit=limit,
+        highlight=True,
+        status=status or None,
+        categories=category or None,
+        path=path,
+    )
     if as_json:
         print_json(answer)
         return
     for item, marks in zip(answer["items"], answer["highlights"], strict=True):
-        out.print(plain_text(f"{item['id']}  {item['title']}", style="bold"))
+        mark = "" if item["status"] == "approved" else f"  ({item['status']})"
+        replaced = f", see {item['deprecatedBy']}" if item.get("deprecatedBy") else ""
+        out.print(plain_text(f"{item['id']}  {item['title']}{mark}{replaced}", style="bold"))
         out.print(plain_text(f"  {marks['snippet']}"))
+    for written, read in answer.get("corrected", {}).items():
+        say(f"{written} was read as {read}")
     say(
         f"{len(answer['items'])} of {answer['count']}"
         + (" (no text contains all the words)" if answer.get("relaxed") else "")
     )
+    if answer.get("note"):
+        say(answer["note"])
 
 
 def show(

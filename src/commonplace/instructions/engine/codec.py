@@ -29,7 +29,6 @@ from commonplace.instructions.model import (
     Instruction,
     InstructionChange,
     document_of,
-    with_scope_words,
 )
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
@@ -117,13 +116,12 @@ class _StoredBytes:
             decode(self.content), self.id, self.modified_at, self.rules, known_fingerprint=""
         )
 
-    def text(self) -> tuple[str, str]:
-        raw = decode(self.content)
-        return title_of(raw, self.id), raw["body"]
+    def raw(self) -> JsonObject:
+        return decode(self.content)
 
-    def searched_text(self) -> tuple[str, str]:
-        raw = decode(self.content)
-        return title_of(raw, self.id), with_scope_words(raw["body"], raw)
+    def text(self) -> tuple[str, str]:
+        raw = self.raw()
+        return title_of(raw, self.id), raw["body"]
 
 
 def prepare_change(document: JsonObject, action: str, rules: ReadingRules) -> InstructionChange:

@@ -291,6 +291,14 @@ def _member(value: object, allowed: frozenset[str], words: Mapping[str, str]) ->
     return word if word in allowed else words.get(word)
 
 
+def read_status(document: Mapping[str, Json]) -> str:
+    """Return the status of a document as written: deprecated if its requirement is."""
+    requirement = _member(document.get("requirement"), REQUIREMENTS, REQUIREMENT_WORDS)
+    default = "deprecated" if requirement == "deprecated" else "approved"
+    status = document.get("status")
+    return default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
+
+
 def _repair_closed_sets(document: JsonObject, repaired: list[str]) -> None:
     for field, allowed, words, absent, wrong in (
         ("audience", AUDIENCES, AUDIENCE_WORDS, "all", "all"),
@@ -314,10 +322,7 @@ def _repair_closed_sets(document: JsonObject, repaired: list[str]) -> None:
         document["priorityTier"] = tier_of(priority, document["requirement"])
     status = document.get("status")
     if not _is_one_of(status, STATUSES):
-        default = "deprecated" if document["requirement"] == "deprecated" else "approved"
-        document["status"] = (
-            default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
-        )
+        document["status"] = read_status(document)
         if status is not None:
             repaired.append("status")
     if not _is_one_of(document.get("classification"), CLASSIFICATIONS):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.searchable import Standing, standing_of
 from commonplace.instructions.fields import UNCATEGORIZED, UNOWNED
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.json.document import Document
@@ -95,6 +96,8 @@ def summarise(entry: Instruction, snippet: str) -> Document:
         value = document.get(name)
         if value:
             summary[name] = value
+    if standing_of(document) is Standing.DEPRECATED:
+        summary["deprecated"] = True
     return Document(summary, _NOTHING_DECODED, keep_quoted=False)
 
 

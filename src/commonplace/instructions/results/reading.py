@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -80,13 +81,15 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueMatches:
-    """Results of a search, best first; `relaxed` means that not all words had to match."""
+    """Results of a search, best first; `relaxed` means that nothing matches strictly."""
 
     catalogue_hash: str
     total: int
     items: list[Document]
     relaxed: bool
     highlights: list[Highlight] | None = None
+    corrected: Mapping[str, str] = field(default_factory=dict)  # words as they were read
+    note: str | None = None  # why meaning did not take part
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
-"""Inverted index of titles, bodies and scopes, updated soon after a change."""
+"""Search index of titles, bodies and labels, updated soon after a change and before any search."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
+from commonplace.instructions.engine.searchable import read_searchable
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.gc_control import gc_paused
-from commonplace.search.lexical.inverted import InvertedIndex, TextMatches
+from commonplace.search.whole_texts.texts import TextQuery, TextSearch
 
 MAX_PENDING = 64  # changes that a search may have to index first: a few milliseconds
 GATHER_SECONDS = 0.05  # changes within this time are indexed together
@@ -19,7 +20,7 @@ PAUSE_SECONDS = 0.0003
 
 
 class InstructionIndex:
-    """Inverted index of instructions. The caller holds `lock` around each use.
+    """Search index of instructions. The caller holds `lock` around each use.
 
     A thread indexes changes, so that writers do not wait.
     """
@@ -29,7 +30,7 @@ class InstructionIndex:
     ) -> None:
         self._lock = lock
         self._texts: dict[str, str] = {}  # lower-cased
-        self._index = InvertedIndex(lambda name: self._texts.get(name, ""))
+        self._index = TextSearch(lambda name: self._texts.get(name, ""))
         self._pending: deque[tuple[Instruction | None, Instruction | None]] = deque()
         self._changed = threading.Event()
         self._closing = threading.Event()
@@ -47,10 +48,10 @@ class InstructionIndex:
         elif not self._changed.is_set():
             self._changed.set()
 
-    def search(self, query: str, limit: int) -> TextMatches:
-        """Return the best matches of a query."""
+    def ask(self, query: str, allowed: Collection[str] | None = None) -> TextQuery:
+        """Return a query against the allowed instructions as they are now."""
         self._index_pending()
-        return self._index.search(query, limit)
+        return self._index.ask(query, allowed)
 
     def find_matching(self, text: str) -> set[str]:
         """Return the ids of the instructions that contain a text."""
@@ -79,13 +80,13 @@ class InstructionIndex:
             limit -= 1
 
     def _index_change(self, before: Instruction | None, after: Instruction | None) -> None:
-        old = before.searched_text if before is not None else None
-        new = after.searched_text if after is not None else None
+        old = read_searchable(before) if before is not None else None
+        new = read_searchable(after) if after is not None else None
         if old == new:
             return
         if before is not None and old is not None:
-            self._index.drop(before.id, *old)
+            self._index.drop(before.id, old.title, old.body, old.labels)
             del self._texts[before.id]
         if after is not None and new is not None:
-            self._texts[after.id] = "\n".join(new).lower()
-            self._index.put(after.id, *new)
+            self._texts[after.id] = new.lowered
+            self._index.put(after.id, new.title, new.body, new.labels, new.standing)

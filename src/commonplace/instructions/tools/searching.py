@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal, NotRequired
 
@@ -9,7 +10,7 @@ from pydantic import Field, field_validator
 from pydantic.alias_generators import to_snake
 from typing_extensions import TypedDict
 
-from commonplace.dispatch.tool import Context, Tool
+from commonplace.dispatch.tool import Context, Output, Tool
 from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
 from commonplace.instructions.engine.summary import count_fitting
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR, INVALID_RULE_PATH
@@ -21,7 +22,7 @@ from commonplace.instructions.fields import (
     Requirement,
     Status,
 )
-from commonplace.instructions.results.reading import QueryResult
+from commonplace.instructions.results.reading import CatalogueMatches, QueryResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
 from commonplace.instructions.tools.shapes import (
@@ -31,6 +32,7 @@ from commonplace.instructions.tools.shapes import (
     check_time,
     inline,
 )
+from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
 from commonplace.kernel.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -57,6 +59,34 @@ class InstructionSearchInput(CamelInput):
         default=False, description="Whole entries with their bodies instead of compact items."
     )
     highlight: bool = Field(default=False, description="Add snippets with the matches marked.")
+    status: list[Status] | None = Field(default=None, description="Only these states.")
+    categories: list[str] | None = Field(
+        default=None, max_length=100, description="Only with any of these categories."
+    )
+    workspace_id: str | None = Field(
+        default=None, max_length=200, description="Only of this workspace."
+    )
+    user_id: str | None = Field(default=None, max_length=200, description="Only of this user.")
+    team_ids: list[str] | None = Field(
+        default=None, max_length=100, description="Only of any of these teams."
+    )
+    path: str | None = Field(
+        default=None,
+        max_length=MAX_PATH_CHARS,
+        description="Only what applies to this repository path, or to every path.",
+    )
+
+    def request(self, *, compact: bool) -> CatalogueQuestion:
+        """Return the search that the arguments describe."""
+        filters = CatalogueFilters(
+            status=self.status or None,
+            categories=self.categories or None,
+            workspace_id=self.workspace_id or None,
+            user_id=self.user_id or None,
+            team_ids=self.team_ids or None,
+            path=self.path or None,
+        )
+        return CatalogueQuestion(self.q, self.limit, self.highlight, compact, filters)
 
     @field_validator("q")
     @classmethod
@@ -73,57 +103,73 @@ class InstructionSearchOutput(TypedDict):
     query: str
     highlights: NotRequired[list[JsonObject]]
     relaxed: NotRequired[bool]
+    corrected: NotRequired[dict[str, str]]
     note: NotRequired[str]
+
+
+def _show_highlight(highlight: Highlight) -> JsonObject:
+    return {
+        "id": highlight.id,
+        "fields": [asdict(field) for field in highlight.fields],
+        "snippet": highlight.snippet,
+    }
+
+
+def _show_matches(found: CatalogueMatches, args: InstructionSearchInput, compact: bool) -> Answer:
+    answer: JsonObject = {
+        "hash": found.catalogue_hash,
+        "count": found.total,
+        "items": found.items,
+        "query": args.q,
+    }
+    if found.relaxed:
+        answer["relaxed"] = True
+    if found.corrected:
+        answer["corrected"] = dict(found.corrected)
+    if found.highlights is not None:
+        answer["highlights"] = [_show_highlight(highlight) for highlight in found.highlights]
+    if compact and found.note is not None:
+        answer["note"] = found.note
+    if not compact or "limit" in args.model_fields_set:
+        return answer
+    shown = cut_items(answer, found.total, "Search for more words, or give a limit.")
+    if "highlights" in shown:
+        shown["highlights"] = shown["highlights"][: len(shown["items"])]
+    return shown
 
 
 def search_tool(service: InstructionsService) -> Tool:
     """`instructions_search`"""
 
-    def show_highlight(highlight: Highlight) -> JsonObject:
-        return {
-            "id": highlight.id,
-            "fields": [asdict(field) for field in highlight.fields],
-            "snippet": highlight.snippet,
-        }
-
-    def handle(ctx: Context, args: InstructionSearchInput) -> Answer:
+    def handle(ctx: Context, args: InstructionSearchInput) -> Output | Awaitable[Output]:
         compact = ctx.compact and not args.full
-        found = service.search(
-            ctx.auth, args.q, limit=args.limit, highlight=args.highlight, compact=compact
-        )
-        answer: JsonObject = {
-            "hash": found.catalogue_hash,
-            "count": found.total,
-            "items": found.items,
-            "query": args.q,
-        }
-        if found.relaxed:
-            answer["relaxed"] = True
-        if found.highlights is not None:
-            answer["highlights"] = [show_highlight(highlight) for highlight in found.highlights]
-        if not compact or "limit" in args.model_fields_set:
-            return answer
-        shown = cut_items(answer, found.total, "Search for more words, or give a limit.")
-        if "highlights" in shown:
-            shown["highlights"] = shown["highlights"][: len(shown["items"])]
-        return shown
+        request = args.request(compact=compact)
+        if service.meaning.usable is None:
+            return _show_matches(service.search(ctx.auth, request), args, compact)
+
+        async def find() -> Output:
+            found = await service.search_by_meaning(ctx.auth, request)
+            return _show_matches(found, args, compact)
+
+        return find()
 
     return Tool(
         name="instructions_search",
         toolset="instructions",
         title="Search instructions",
         description=(
-            "Find rules by words, identifiers or any part of the text; best first. "
-            "Finds every title and body that contains the query, and those with all of its "
-            "words in any form. "
+            "Find rules by a question, words, identifiers or any part of the text; best first. "
+            "Finds every rule that contains the query or all of its words, and related ones: by "
+            "meaning where a model is installed, by parts of words, with typos. Approved rules "
+            "come before drafts; deprecated ones are last and marked. "
             "Items are compact, with a snippet of the body; read one with instructions_get, "
             "or set `full`."
         ),
         input=InstructionSearchInput,
         output=InstructionSearchOutput,
-        handler=inline(service, handle, searches=lambda _: True),
+        handler=inline(service, handle, searches=lambda _: True, by_meaning=True),
         bare=("instructions/search",),
-        errors=(CATALOGUE_LIMIT,),
+        errors=(CATALOGUE_LIMIT, INVALID_RULE_PATH),
     )
 
 

@@ -6,9 +6,10 @@ Docstrings of inputs and outputs are part of the published schemas, so most have
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
+from inspect import isawaitable
 from typing import TYPE_CHECKING, NotRequired
 
 from pydantic import ConfigDict, Field
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from commonplace.instructions.engine.unreadable import StoredProblem
 
 Answer = Mapping[str, Json]
-Handle = Callable[[Context, Json], Output]
+Handle = Callable[[Context, Json], Output | Awaitable[Output]]
+ThreadedHandle = Callable[[Context, Json], Output]
 
 
 class CamelInput(Arguments):
@@ -76,6 +78,7 @@ class InstructionItem(TypedDict):  # the fields most callers read; an item has m
     categories: NotRequired[list[str]]
     version: NotRequired[str]
     status: NotRequired[str]
+    deprecated: NotRequired[bool]
     owner: NotRequired[str]
     sourceHash: NotRequired[str]
     governanceHash: NotRequired[str]
@@ -116,11 +119,13 @@ def inline(
     handle: Handle,
     *,
     searches: Callable[[Json], bool] | None = None,
+    by_meaning: bool = False,
 ) -> Handler:
     """Run a handler on the event loop: bounded work in memory.
 
-    Only the first calls wait, in a thread, for the catalogue or the search index. If other servers
-    change the catalogue too, every call waits for one short question to the database.
+    Only the first calls wait, in a thread, for the catalogue or the search index, and for the
+    description of the model (`by_meaning`). If other servers change the catalogue too, every call
+    waits for one short question to the database.
     """
 
     ready = False  # loading is never undone: checked until it is done, not on every call
@@ -128,8 +133,10 @@ def inline(
     def handler(ctx: Context, args: Json) -> Json:
         nonlocal ready
         if not ready:
-            if not service.loaded or (
-                searches is not None and not service.searchable and searches(args)
+            if (
+                not service.loaded
+                or (searches is not None and not service.searchable and searches(args))
+                or (by_meaning and not service.meaning.prepared)
             ):
                 return prepare_and_handle(ctx, args)
             ready = searches is None or service.searchable
@@ -139,19 +146,21 @@ def inline(
     async def prepare_and_handle(ctx: Context, args: Json) -> Output:
         needs_index = searches is not None and searches(args)
         await asyncio.to_thread(service.prepare_search if needs_index else service.load)
+        if by_meaning:
+            await asyncio.to_thread(service.meaning.prepare)
         pending = service.confirmation.begin()
         if pending is None:
-            return handle(ctx, args)
+            return await _settle(handle(ctx, args))
         return await confirm_and_handle(pending, ctx, args)
 
     async def confirm_and_handle(pending: Future[None], ctx: Context, args: Json) -> Output:
         warning = await service.confirmation.wait(pending)
-        return _warned(handle(ctx, args), warning)
+        return _warned(await _settle(handle(ctx, args)), warning)
 
     return handler
 
 
-def threaded(service: InstructionsService, handle: Handle) -> Handler:
+def threaded(service: InstructionsService, handle: ThreadedHandle) -> Handler:
     """Run a handler in a thread: it waits for the disk or scans the whole catalogue."""
 
     def work(ctx: Context, args: Json) -> Output:
@@ -162,6 +171,10 @@ def threaded(service: InstructionsService, handle: Handle) -> Handler:
         return await asyncio.get_running_loop().run_in_executor(service.executor, work, ctx, args)
 
     return handler
+
+
+async def _settle(output: Output | Awaitable[Output]) -> Output:
+    return await output if isawaitable(output) else output
 
 
 def _warned(output: Output, warning: str | None) -> Output:

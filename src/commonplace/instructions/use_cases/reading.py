@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.summary import summarise_entry, summarise_matches
+from commonplace.instructions.engine.summary import summarise_entry
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.fields import MAX_RESULTS, is_valid_id
 from commonplace.instructions.model import Instruction
@@ -24,13 +25,15 @@ from commonplace.instructions.results.reading import (
 )
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.parts import CatalogueParts
-from commonplace.instructions.use_cases.searching import CatalogueSearch
+from commonplace.instructions.use_cases.search.index import CatalogueSearch
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
     from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
+    from commonplace.instructions.use_cases.search.finding import CatalogueFinder, CatalogueQuestion
+    from commonplace.search.whole_texts.meaning import TextMeaning
 
 
 class CatalogueReader:
@@ -128,30 +131,23 @@ class CatalogueReader:
             )
             return CatalogueListing(catalogue.hash, len(ids), items, scope=scope)
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        highlight: bool = False,
-        compact: bool = False,
-    ) -> CatalogueMatches:
+    def search(self, request: CatalogueQuestion) -> CatalogueMatches:
         """Find instructions by words or part of the text. Needs `prepare_search` first."""
-        _check_limit(limit)
-        with self._store.lock:
-            catalogue = self._store.current()
-            found = self._search.search(query, limit)
-            items = (
-                summarise_matches(catalogue, found.names, query)
-                if compact
-                else self._show_ids(catalogue, found.names)
-            )
-            highlights = None
-            if highlight:
-                from commonplace.instructions.engine.highlight import highlight as mark
+        _check_limit(request.limit)
+        return self._finder.find(request)
 
-                highlights = [mark(catalogue.entries[id_], query) for id_ in found.names]
-            return CatalogueMatches(catalogue.hash, found.count, items, found.relaxed, highlights)
+    async def search_by_meaning(
+        self, request: CatalogueQuestion, meaning: TextMeaning, *, whole: bool
+    ) -> CatalogueMatches:
+        """Find instructions by words and meaning. Needs `prepare_search` first."""
+        _check_limit(request.limit)
+        return await self._finder.find_by_meaning(request, meaning, whole=whole)
+
+    @cached_property
+    def _finder(self) -> CatalogueFinder:
+        from commonplace.instructions.use_cases.search.finding import CatalogueFinder
+
+        return CatalogueFinder(self._store, self._search, self._show_ids)
 
     def query(
         self,

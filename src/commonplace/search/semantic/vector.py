@@ -10,7 +10,8 @@ import asyncio
 import atexit
 import hashlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,6 +29,8 @@ from commonplace.search.semantic.vector_file import (
     VectorSnapshot,
     VectorView,
 )
+from commonplace.storage.disk.private_files import make_private_folder
+from commonplace.storage.locks.file_lock import FileLock
 
 _REBUILD_SHARE = 0.2  # of rows outside of the approximate index; above, it is rebuilt
 _WIDEN = 8
@@ -293,6 +296,22 @@ class VectorIndex:
         return Neighbours(
             cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True))
         )
+
+    def snapshot(self, partition: Partition) -> VectorSnapshot | None:
+        """Return the present vectors of a partition, if the current model made them."""
+        return self._current(self._file(partition))
+
+    @contextmanager
+    def try_to_lead(self, partition: Partition) -> Iterator[bool]:
+        """Try to be the one process that embeds a partition; never waits."""
+        folder = self._file(partition).folder
+        make_private_folder(folder)
+        lock = FileLock(folder / "embedding.lock")
+        leads = lock.acquire(wait=False)
+        try:
+            yield leads
+        finally:
+            lock.release()
 
     def status(self, partition: Partition) -> VectorStatus | None:
         file = self._file(partition)

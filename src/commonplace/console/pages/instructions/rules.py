@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 
+from commonplace.console.caller import Answer
 from commonplace.console.flash import Flash, Undo
 from commonplace.console.live import stream_parts
 from commonplace.console.page import Page
@@ -20,6 +22,7 @@ from commonplace.kernel.clock import iso, utc_now
 
 PAGE_SIZE = 25
 MAX_SELECTED = 100
+MAX_RANKED = 1000  # a search returns no more
 MAX_CATEGORIES = 500
 LIVE_SECONDS = 5.0
 STATES = ("draft", "review", "approved", "deprecated")
@@ -51,7 +54,9 @@ async def show_rules(page: Page, permission: Permission) -> Response:
     chosen = {name: page.query(name) for name in ("q", *FILTERS, "sort", "dir")}
     categories, answer = await asyncio.gather(
         page.call("instructions_categories", {}),
-        page.call("instructions_query", _arguments(chosen, number)),
+        _search(page, chosen, number)
+        if _is_ranked(chosen)
+        else page.call("instructions_query", _arguments(chosen, number)),
     )
     named = None
     if answer.ok and chosen["q"] and not any(chosen[name] for name in FILTERS) and number == 1:
@@ -74,6 +79,31 @@ async def show_rules(page: Page, permission: Permission) -> Response:
         page_size=PAGE_SIZE,
         number=number,
         **_result(answer.output if answer.ok else None, named),
+    )
+
+
+def _is_ranked(chosen: Mapping[str, str]) -> bool:
+    """Tell whether the best matches come first: a search without an order of its own."""
+    return bool(chosen["q"]) and not any(
+        chosen[name] for name in ("sort", "tier", "requirement", "owner")
+    )
+
+
+async def _search(page: Page, chosen: Mapping[str, str], number: int) -> Answer:
+    """Return one page of a search, in the shape of a query."""
+    arguments: dict[str, Any] = {
+        argument: [chosen[name]]
+        for name, argument in FILTERS.items()
+        if name in ("category", "status") and chosen[name]
+    }
+    arguments |= {"q": chosen["q"], "limit": min(number * PAGE_SIZE, MAX_RANKED), "full": True}
+    answer = await page.call("instructions_search", arguments)
+    if not answer.ok:
+        return answer
+    first = (number - 1) * PAGE_SIZE
+    shown = answer.output["items"][first : first + PAGE_SIZE]
+    return replace(
+        answer, output={**answer.output, "items": shown, "total": answer.output["count"]}
     )
 
 

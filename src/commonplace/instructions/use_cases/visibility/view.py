@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.reading import CatalogueReader
-from commonplace.instructions.use_cases.searching import CatalogueSearch
+from commonplace.instructions.use_cases.search.index import CatalogueSearch
 from commonplace.kernel.lazy import lazy
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections import Counter
 from commonplace.search.lexical.text import analyze, is_stop_word
 
 TITLE_WEIGHT = 4
+LABEL_WEIGHT = 2
 RUN = re.compile(r"\w+")
 # C++, .NET, a path, a version: the characters between the words say more than the words
 _LITERAL = re.compile(r"[^\w\s]")
@@ -26,12 +27,17 @@ def stems_of(query: str) -> list[str]:
     return [stem for stem in stems if not is_stop_word(stem)] or stems
 
 
-def count_words(title: str, body: str) -> tuple[set[str], Counter[str]]:
-    """Return the words of the title, and how often each word occurs; title words count more."""
+def count_words(title: str, body: str, labels: str = "") -> tuple[set[str], Counter[str]]:
+    """Return the words of the title, and how often each word occurs.
+
+    Words of the title count more, and so do those of the labels (names, tags, a description).
+    """
     counts = Counter(_runs(body))
     titled = _runs(title)
     for word in titled:
         counts[word] += TITLE_WEIGHT
+    for word in _runs(labels):
+        counts[word] += LABEL_WEIGHT
     return set(titled), counts
 
 

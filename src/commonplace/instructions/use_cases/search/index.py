@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from commonplace.instructions.store.protocol import CatalogueStore
 
 if TYPE_CHECKING:
     from commonplace.instructions.store.search_index import InstructionIndex
-    from commonplace.search.lexical.inverted import TextMatches
+    from commonplace.search.whole_texts.texts import TextQuery
 
 CACHED_MATCHES = 32
 
@@ -48,10 +49,10 @@ class CatalogueSearch:
                 self._store.catalogue.subscribe(index.update)
                 self._index = index
 
-    def search(self, query: str, limit: int) -> TextMatches:
-        """Return the best matches. Needs `prepare` first; the caller holds the store's lock."""
+    def ask(self, query: str, allowed: Collection[str] | None = None) -> TextQuery:
+        """Return a query. Needs `prepare` first; the caller holds the store's lock."""
         assert self._index is not None
-        return self._index.search(query, limit)
+        return self._index.ask(query, allowed)
 
     def find_matching(self, text: str) -> set[str]:
         """Return the ids that contain a text, cached for the following pages.

@@ -1,0 +1,1 @@
+"""Search of the catalogue: its index, its vectors, and the questions to both."""
