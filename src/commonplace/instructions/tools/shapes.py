@@ -78,7 +78,6 @@ class InstructionItem(TypedDict):  # the fields most callers read; an item has m
     categories: NotRequired[list[str]]
     version: NotRequired[str]
     status: NotRequired[str]
-    deprecated: NotRequired[bool]
     owner: NotRequired[str]
     sourceHash: NotRequired[str]
     governanceHash: NotRequired[str]
