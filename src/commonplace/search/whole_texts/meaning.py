@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.search.model import Neighbours, Partition, Passage
+from commonplace.search.profiles import parameters_of
 from commonplace.search.semantic.embed import EmbedderUnavailableError, legibility
 from commonplace.search.whole_texts.passages import SEPARATOR, name_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from commonplace.search.fusion import Parameters
     from commonplace.search.model import Vectors
     from commonplace.search.semantic.local import Semantics
     from commonplace.search.semantic.vector_file import VectorSnapshot
@@ -45,6 +47,11 @@ class TextMeaning:
         self._semantics = semantics
         self._partition = partition
         self._known: _TextRows | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """Return the parameters of fusion that were fitted to the model."""
+        return parameters_of(self._semantics.embedder.identity)
 
     def embed_query(self, query: str) -> tuple[Vectors, float]:
         """Return the vector of a query and how well the model reads it.
@@ -173,6 +180,10 @@ class TextMeaningQuery:
         self._limit = limit
         self._allowed = allowed
         self._vector: Vectors | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        return self._meaning.parameters
 
     async def embed(self) -> float:
         import asyncio
