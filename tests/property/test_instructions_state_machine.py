@@ -22,6 +22,7 @@ from commonplace.instructions.results.writing import WriteResult
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.instructions.use_cases.removing import RemovalOptions
+from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import InstructionsSettings
 
@@ -147,7 +148,7 @@ class Catalogue(RuleBasedStateMachine):
     def search(self, who: int, query: str) -> None:
         service = self.processes[who]
         service.prepare_search()
-        found = {item["id"] for item in service.search(CALLER, query, limit=100).items}
+        found = {item["id"] for item in service.search(CALLER, CatalogueQuestion(query, 100)).items}
         assert (
             {id_ for id_, entry in self.model.items() if query in entry["body"].lower()}
             <= found

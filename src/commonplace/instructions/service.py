@@ -201,19 +201,16 @@ class InstructionsService:
             user=user, workspace=workspace, teams=teams, limit=limit, offset=offset, compact=compact
         )
 
-    def search(self, caller: AuthContext, request: CatalogueQuestion) -> CatalogueMatches:
+    def search(self, caller: AuthContext, question: CatalogueQuestion) -> CatalogueMatches:
         """Find instructions by words or part of the text. Needs `prepare_search` first."""
-        return self._view(caller).reader.search(request)
+        return self._view(caller).reader.search(question)
 
     async def search_by_meaning(
-        self, caller: AuthContext, request: CatalogueQuestion
+        self, caller: AuthContext, question: CatalogueQuestion
     ) -> CatalogueMatches:
         """Find instructions by words and meaning. Needs `meaning.prepare` first, too."""
         view, meaning = self._view(caller), self.meaning.usable
-        if meaning is None:
-            return view.reader.search(request)
-        whole = view is self._whole
-        return await view.reader.search_by_meaning(request, meaning, whole=whole)
+        return await view.reader.search_by_meaning(question, meaning, whole=view is self._whole)
 
     def query(
         self,

@@ -76,7 +76,7 @@ class InstructionSearchInput(CamelInput):
         description="Only what applies to this repository path, or to every path.",
     )
 
-    def request(self, *, compact: bool) -> CatalogueQuestion:
+    def question(self, *, compact: bool) -> CatalogueQuestion:
         """Return the search that the arguments describe."""
         filters = CatalogueFilters(
             status=self.status or None,
@@ -143,12 +143,12 @@ def search_tool(service: InstructionsService) -> Tool:
 
     def handle(ctx: Context, args: InstructionSearchInput) -> Output | Awaitable[Output]:
         compact = ctx.compact and not args.full
-        request = args.request(compact=compact)
+        question = args.question(compact=compact)
         if service.meaning.usable is None:
-            return _show_matches(service.search(ctx.auth, request), args, compact)
+            return _show_matches(service.search(ctx.auth, question), args, compact)
 
         async def find() -> Output:
-            found = await service.search_by_meaning(ctx.auth, request)
+            found = await service.search_by_meaning(ctx.auth, question)
             return _show_matches(found, args, compact)
 
         return find()

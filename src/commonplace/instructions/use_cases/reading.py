@@ -131,17 +131,19 @@ class CatalogueReader:
             )
             return CatalogueListing(catalogue.hash, len(ids), items, scope=scope)
 
-    def search(self, request: CatalogueQuestion) -> CatalogueMatches:
+    def search(self, question: CatalogueQuestion) -> CatalogueMatches:
         """Find instructions by words or part of the text. Needs `prepare_search` first."""
-        _check_limit(request.limit)
-        return self._finder.find(request)
+        _check_limit(question.limit)
+        return self._finder.find(question)
 
     async def search_by_meaning(
-        self, request: CatalogueQuestion, meaning: TextMeaning, *, whole: bool
+        self, question: CatalogueQuestion, meaning: TextMeaning | None, *, whole: bool
     ) -> CatalogueMatches:
-        """Find instructions by words and meaning. Needs `prepare_search` first."""
-        _check_limit(request.limit)
-        return await self._finder.find_by_meaning(request, meaning, whole=whole)
+        """Find instructions by words and, with a model, by meaning. Needs `prepare_search`."""
+        _check_limit(question.limit)
+        if meaning is None:
+            return self._finder.find(question)
+        return await self._finder.find_by_meaning(question, meaning, whole=whole)
 
     @cached_property
     def _finder(self) -> CatalogueFinder:

@@ -9,13 +9,14 @@ from catalogue_helpers import CALLER, add, ids_of, open_service
 from commonplace.instructions.engine.catalogue import INSERT_LIMIT
 from commonplace.instructions.store.search_index import MAX_PENDING
 from commonplace.instructions.use_cases.removing import RemovalOptions
+from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
 
 
 def test_changes_are_found_at_once_and_listed_in_order(tmp_path: Path) -> None:
     service = open_service(tmp_path)
 
     def found(query: str, limit: int = 10) -> list[str]:
-        matches = service.search(CALLER, query, limit=limit)
+        matches = service.search(CALLER, CatalogueQuestion(query, limit))
         assert matches.total == len(matches.items)
         return [str(item["id"]) for item in matches.items]
 

@@ -44,15 +44,15 @@ class CatalogueFinder:
         self._search = search
         self._show = show
 
-    def find(self, request: CatalogueQuestion) -> CatalogueMatches:
+    def find(self, question: CatalogueQuestion) -> CatalogueMatches:
         """Find instructions by words."""
         with self._store.lock:
             catalogue = self._store.current()
-            asked = self._ask(catalogue, request)[0]
-            return self._present(catalogue, request, asked.rank_by_words(request.limit))
+            asked = self._ask(catalogue, question)[0]
+            return self._present(catalogue, question, asked.rank_by_words(question.limit))
 
     async def find_by_meaning(
-        self, request: CatalogueQuestion, meaning: TextMeaning, *, whole: bool
+        self, question: CatalogueQuestion, meaning: TextMeaning, *, whole: bool
     ) -> CatalogueMatches:
         """Find instructions by words and meaning; by words alone if the model cannot answer.
 
@@ -63,46 +63,46 @@ class CatalogueFinder:
 
         with self._store.lock:
             catalogue = self._store.current()
-            asked, allowed = self._ask(catalogue, request)
+            asked, allowed = self._ask(catalogue, question)
             if asked.has_many:
-                found = asked.rank_by_words(request.limit)
-                return self._present(catalogue, request, found)
+                found = asked.rank_by_words(question.limit)
+                return self._present(catalogue, question, found)
             seen = allowed if allowed is not None or whole else frozenset(catalogue.entries)
             words = _Words(self._store, asked, asked.find_candidates(CANDIDATES))
         result = await hybrid.search(
             words,
-            [TextMeaningQuery(meaning, request.query, CANDIDATES, seen)],
+            [TextMeaningQuery(meaning, question.query, CANDIDATES, seen)],
             hybrid.Judgement(explained=False),
         )
         with self._store.lock:
             catalogue = self._store.current()
-            found = _rank(asked, result, request.limit)
-            return self._present(catalogue, request, found, _meaning_note(result))
+            found = _rank(asked, result, question.limit)
+            return self._present(catalogue, question, found, _meaning_note(result))
 
     def _ask(
-        self, catalogue: Catalogue, request: CatalogueQuestion
+        self, catalogue: Catalogue, question: CatalogueQuestion
     ) -> tuple[TextQuery, Collection[str] | None]:
-        allowed = candidates(catalogue, request.filters, self._search.find_matching)
-        return self._search.ask(request.query, allowed), allowed
+        allowed = candidates(catalogue, question.filters, self._search.find_matching)
+        return self._search.ask(question.query, allowed), allowed
 
     def _present(
         self,
         catalogue: Catalogue,
-        request: CatalogueQuestion,
+        question: CatalogueQuestion,
         found: TextMatches,
         note: str | None = None,
     ) -> CatalogueMatches:
         names = [name for name in found.names if name in catalogue.entries]
         items = (
-            summarise_matches(catalogue, names, request.query)
-            if request.compact
+            summarise_matches(catalogue, names, question.query)
+            if question.compact
             else self._show(catalogue, names)
         )
         highlights: list[Highlight] | None = None
-        if request.highlight:
+        if question.highlight:
             from commonplace.instructions.engine.highlight import highlight as mark
 
-            highlights = [mark(catalogue.entries[id_], request.query) for id_ in names]
+            highlights = [mark(catalogue.entries[id_], question.query) for id_ in names]
         return CatalogueMatches(
             catalogue.hash,
             found.count,
