@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from commonplace.files.indexing.embedding import SAME_KEYS, UNOPENED
 from commonplace.files.model import IndexBacklog, VectorCounts
+from commonplace.search.code.languages import EXTRA
 
 RETRY = "commonplace files status shows why; commonplace files reindex tries again."
 
@@ -13,6 +16,7 @@ def index_figures(backlog: IndexBacklog) -> dict[str, float]:
     return {
         "files_index_waiting": backlog.waiting,
         "files_index_dead": backlog.dead,
+        "files_index_outdated": backlog.outdated,
         "files_index_oldest_seconds": round(backlog.age_seconds(), 3),
     }
 
@@ -29,7 +33,23 @@ def index_checks(backlog: IndexBacklog, slo_seconds: float) -> list[dict[str, st
     if backlog.dead:
         finding = f"{backlog.dead} index jobs were given up"
         checks.append(_check("files index", "warn", finding, RETRY))
+    if backlog.outdated:
+        finding = (
+            f"{backlog.outdated} files were indexed by an older version; they are searchable, and "
+            f"a server indexes them again in the background"
+        )
+        fix = "commonplace files reindex does it now."
+        checks.append(_check("files index", "note", finding, fix))
     return checks
+
+
+def grammar_check(missing: Sequence[str]) -> dict[str, str]:
+    """Return what `doctor` says about the structure of code."""
+    name = "structure of code"
+    if not missing:
+        return _check(name, "ok", "the grammars of all languages are installed", "")
+    finding = f"code is indexed as plain text in: {', '.join(missing)}"
+    return _check(name, "note", finding, f"pip install '{EXTRA}'")
 
 
 def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:

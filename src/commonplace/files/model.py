@@ -307,6 +307,7 @@ class IndexBacklog:
     waiting: int
     dead: int
     oldest_at: int | None
+    outdated: int = 0  # files that older versions indexed; searchable, and made again when idle
 
     def age_seconds(self) -> float:
         return 0.0 if self.oldest_at is None else max(0.0, time.time() - self.oldest_at / 1e6)
@@ -326,16 +327,19 @@ class IndexState:
     embedding: int = 0  # files without vectors yet
     waiting_credential: int = 0  # files whose vectors wait for a caller's key
     waiting_reasons: tuple[str, ...] = ()  # distinct
+    outdated: int = 0  # files that older versions indexed
+    definitions: int = 0  # in the symbol index
 
     @property
     def up_to_date(self) -> bool:
-        """Return whether every file is indexed and, with a model, embedded."""
+        """Return whether every file is indexed by this version and, with a model, embedded."""
         return not (
             self.pending
             or self.processing
             or self.dead
             or self.embedding
             or self.waiting_credential
+            or self.outdated
         )
 
 

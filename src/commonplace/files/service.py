@@ -30,7 +30,7 @@ from commonplace.files.errors import (
     nothing_at,
 )
 from commonplace.files.grepping import grep_files
-from commonplace.files.health import index_checks, index_figures, vector_checks
+from commonplace.files.health import grammar_check, index_checks, index_figures, vector_checks
 from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.files.model import (
     ROOT,
@@ -61,6 +61,7 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paging import ResultPage, trim_page
 from commonplace.kernel.settings import FilesSettings
+from commonplace.search.code.languages import missing_grammars
 from commonplace.search.lexical.text import query_terms, snippet
 from commonplace.search.model import Retriever
 from commonplace.search.semantic.rerank import Reranker
@@ -423,6 +424,7 @@ class FilesService:
         """Return what an operator should know about the index. Runs its own event loop."""
         backlog = asyncio.run(self._chunks.backlog())
         checks = index_checks(backlog, self.settings.index.slo_p95_seconds)
+        checks.append(grammar_check(missing_grammars()))
         return checks + (
             vector_checks(asyncio.run(self._deposit.counts())) if self._deposit is not None else []
         )

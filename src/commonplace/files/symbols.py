@@ -23,6 +23,14 @@ class IndexVersions:
     model: str = ""
     grammars: bool = False
 
+    def parameters(self) -> dict[str, int]:
+        """Return what statements compare records with."""
+        return {
+            "chunker": self.chunker,
+            "analysis": self.analysis,
+            "grammars": int(self.grammars),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class FileSymbols:
@@ -83,11 +91,3 @@ class ChunkPlace:
     end_line: int
     symbol: str
     kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexAge:
-    """How many files are indexed by older versions, how many definitions there are."""
-
-    outdated: int = 0
-    definitions: int = 0

@@ -175,6 +175,8 @@ class SqlIndexStore:
                 counts.dead,
                 counts.oldest_at,
                 dead,
+                outdated=self._symbols.count_outdated(connection, tenant, project),
+                definitions=self._symbols.count_definitions(connection, tenant, project),
             )
 
         state = await self._units.scan(look)
@@ -183,13 +185,18 @@ class SqlIndexStore:
         return state
 
     async def backlog(self, tenant: str | None = None) -> IndexBacklog:
-        counts = await self._units.scan(lambda connection: self._outbox.counts(connection, tenant))
+        counts, outdated = await self._units.scan(
+            lambda connection: (
+                self._outbox.counts(connection, tenant),
+                self._symbols.count_outdated(connection, tenant),
+            )
+        )
         waiting, dead = counts.pending + counts.processing, counts.dead
         for queue in self._vectors:
             if queue.local:  # an external model may be away for hours: it has its own figures
                 vectors = await queue.counts(tenant)
                 waiting, dead = waiting + vectors.embedding, dead + vectors.dead
-        return IndexBacklog(waiting, dead, counts.oldest_at)
+        return IndexBacklog(waiting, dead, counts.oldest_at, outdated)
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}
@@ -212,11 +219,8 @@ class SqlIndexStore:
         return int(await self._units.commit(work))
 
     async def enqueue_outdated(self, limit: int) -> int:
-        versions = self._symbols.versions
         values = {
-            "chunker": versions.chunker,
-            "analysis": versions.analysis,
-            "grammars": int(versions.grammars),
+            **self._symbols.versions.parameters(),
             "limit": limit,
             "now": self._now(),
         }

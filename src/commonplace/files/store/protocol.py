@@ -35,8 +35,6 @@ from commonplace.files.symbols import (
     ChunkPlace,
     FileOutline,
     FileSymbols,
-    IndexAge,
-    IndexVersions,
     PathMatch,
     SymbolDefinition,
     SymbolUse,
@@ -272,12 +270,6 @@ class SymbolStore(Protocol):
         self, tenant: str, project: Project, places: Sequence[tuple[FilePath, int]]
     ) -> list[ChunkPlace]:
         """Return the chunk at each line of a file, without those that have none."""
-        ...
-
-    async def age(
-        self, tenant: str | None, project: Project | None, versions: IndexVersions
-    ) -> IndexAge:
-        """Return how much of an index is older than `versions`; of all tenants for the operator."""
         ...
 
 

@@ -12,6 +12,7 @@ from commonplace.dispatch.tool import Arguments, Context, Nothing, Tier, Tool
 from commonplace.files.model import ProjectUsage
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, ProjectName, moment
+from commonplace.search.code.languages import missing_grammars
 
 
 class FileProjectOutput(TypedDict):
@@ -127,6 +128,9 @@ class FileIndexStatusOutput(TypedDict):
     embedding: int
     waiting_credential: int
     waiting_reasons: list[str]
+    outdated: int
+    definitions: int
+    missing_grammars: list[str]
     up_to_date: bool
     oldest_queued_at: str | None
     dead_letters: list[IndexDeadLetter]
@@ -144,6 +148,9 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
             "embedding": state.embedding,
             "waiting_credential": state.waiting_credential,
             "waiting_reasons": list(state.waiting_reasons),
+            "outdated": state.outdated,
+            "definitions": state.definitions,
+            "missing_grammars": list(missing_grammars()),
             "up_to_date": state.up_to_date,
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
             "dead_letters": [
@@ -158,7 +165,9 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
         description="How far the search index is behind the files: jobs waiting, running and "
         "given up, and the newest errors. With "
         "search by meaning: files whose vectors are missing, and those that wait "
-        "for a model key, with the reasons.",
+        "for a model key, with the reasons. `outdated` files were indexed by an older version; "
+        "they are searchable, and indexed again in the background. `definitions` counts the "
+        "symbol index; code in a language of `missing_grammars` is indexed as plain text.",
         input=FileIndexStatusInput,
         output=FileIndexStatusOutput,
         handler=index_status,

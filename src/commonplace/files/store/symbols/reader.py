@@ -10,8 +10,6 @@ from commonplace.files.store.units import IndexUnits
 from commonplace.files.symbols import (
     ChunkPlace,
     FileOutline,
-    IndexAge,
-    IndexVersions,
     PathMatch,
     SymbolDefinition,
     SymbolUse,
@@ -166,27 +164,6 @@ class SqlSymbolStore:
             return found
 
         return await self._units.look(look)
-
-    async def age(
-        self, tenant: str | None, project: Project | None, versions: IndexVersions
-    ) -> IndexAge:
-        values = {
-            "chunker": versions.chunker,
-            "analysis": versions.analysis,
-            "grammars": int(versions.grammars),
-        }
-
-        def look(connection: SqlConnection) -> IndexAge:
-            if tenant is None:
-                row = connection.execute(self._queries["outdated_everywhere"], values).fetchone()
-                return IndexAge(int(row[0]) if row else 0)
-            scope = {"tenant": tenant, "scope": project or "", "every": int(project is None)}
-            outdated = connection.execute(self._queries["outdated_files"], {**scope, **values})
-            counted = connection.execute(self._queries["symbol_counts"], scope)
-            first, second = outdated.fetchone(), counted.fetchone()
-            return IndexAge(int(first[0]) if first else 0, int(second[0]) if second else 0)
-
-        return await self._units.scan(look)
 
 
 def _scope(tenant: str, project: Project, prefix: str) -> dict[str, str]:

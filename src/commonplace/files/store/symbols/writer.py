@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from commonplace.files.model import Job
 from commonplace.files.symbols import FileSymbols, IndexVersions
 from commonplace.search.code.structure import MAX_REFERENCES, Structure
-from commonplace.storage.relational import SqlConnection
+from commonplace.storage.relational import SqlConnection, SqlRows
 
 MAX_PATH_WORDS = 64
 _CLEARED = ("definitions_clear", "references_clear", "imports_clear", "path_words_clear")
@@ -60,6 +60,19 @@ class SymbolWriter:
         ).fetchone()
         if row is not None:
             connection.execute(self._queries["index_records_forget"], {"number": int(row[0])})
+
+    def count_outdated(
+        self, connection: SqlConnection, tenant: str | None, project: str | None = None
+    ) -> int:
+        """Return how many files older versions indexed; of all tenants for the operator."""
+        values = self.versions.parameters()
+        if tenant is None:
+            return _count(connection.execute(self._queries["outdated_everywhere"], values))
+        scope = _scope(tenant, project)
+        return _count(connection.execute(self._queries["outdated_files"], {**scope, **values}))
+
+    def count_definitions(self, connection: SqlConnection, tenant: str, project: str | None) -> int:
+        return _count(connection.execute(self._queries["symbol_counts"], _scope(tenant, project)))
 
     def _number(self, connection: SqlConnection, place: Mapping[str, str]) -> int:
         """Return the number of a project; a new one is added."""
@@ -134,6 +147,15 @@ class SymbolWriter:
                 "name": self._storable(name),
                 "lines": ",".join(f"{line}{mark}" for line, mark in sorted(lines.items())),
             }
+
+
+def _scope(tenant: str, project: str | None) -> dict[str, str | int]:
+    return {"tenant": tenant, "scope": project or "", "every": int(project is None)}
+
+
+def _count(rows: SqlRows) -> int:
+    row = rows.fetchone()
+    return int(row[0]) if row else 0
 
 
 def _last_part(target: str) -> str:
