@@ -7,16 +7,23 @@ found, and nobody resolves imports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from commonplace.files.model import FilePath, Project
+from commonplace.files.checks import check_prefix, clamp_limit, invalid
+from commonplace.files.errors import INVALID_QUERY, nothing_at
+from commonplace.files.model import FilePath, Project, file_path
 from commonplace.files.store.protocol import FileStore, SymbolStore
 from commonplace.files.symbols import FileOutline, SymbolDefinition, SymbolUse
+from commonplace.kernel.errors import CommonplaceError
 
 MAX_CALLERS = 8
 MAX_CALLEES = 12
 MAX_DEFINITIONS_OF_CALLEE = 2  # more would be guesses: the name says too little
 CHARACTERS = 6_000  # of neighbours, unless asked otherwise
+MAX_CHARACTERS = 100_000
+MAX_SYMBOLS = 200  # of one answer
+MAX_QUERY_CHARACTERS = 256
+OUTLINE_SYMBOLS = 2_000  # of one file
 LEAST_CHARACTERS = 80  # a shorter rest of the budget shows nothing
 _CODE_KINDS = frozenset(("function", "method", "constructor", "macro", "class", "struct"))
 
@@ -40,12 +47,107 @@ class Neighbour:
     cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SymbolQuery:
+    """A question to the symbol index: a name, the outline of a file, or a passage of it."""
+
+    name: str = ""
+    path: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    prefix: str = ""
+    uses: bool = True
+    limit: int = 20
+    characters: int = CHARACTERS
+
+    def checked(self) -> SymbolQuery:
+        """Return the question within its bounds; INVALID_QUERY, INVALID_ARGUMENT."""
+        if bool(self.name.strip()) == bool(self.path):
+            raise CommonplaceError(
+                INVALID_QUERY,
+                "Give either name or path.",
+                hint="name finds definitions and uses; path gives the outline of a file.",
+                details={"field": "name"},
+            )
+        if len(self.name) > MAX_QUERY_CHARACTERS:
+            raise CommonplaceError(
+                INVALID_QUERY,
+                f"name has at most {MAX_QUERY_CHARACTERS} characters.",
+                hint="Ask for one name, such as Session or Session.send.",
+                details={"field": "name"},
+            )
+        check_prefix(self.prefix)
+        for name in ("start_line", "end_line", "characters"):
+            if getattr(self, name) < 0:
+                shown = "max_characters" if name == "characters" else name
+                raise invalid(shown, f"{shown} is not negative")
+        if self.end_line and self.end_line < self.start_line:
+            raise invalid("end_line", "end_line is not before start_line")
+        if self.start_line and not self.path:
+            raise invalid("start_line", "start_line needs the path of a file")
+        most, _ = clamp_limit("limit", self.limit, self.limit, MAX_SYMBOLS)
+        return replace(self, limit=most, characters=min(self.characters, MAX_CHARACTERS))
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolResult:
+    """The answer: definitions and uses of a name, or those of a file and what is around it."""
+
+    definitions: tuple[SymbolDefinition, ...] = ()
+    uses: tuple[SymbolUse, ...] = ()
+    outline: FileOutline | None = None
+    neighbours: tuple[Neighbour, ...] = ()
+    has_more: bool = False
+    notes: tuple[str, ...] = ()
+
+
 class Navigation:
     """Reads the symbol index of one database."""
 
     def __init__(self, symbols: SymbolStore, files: FileStore) -> None:
         self.symbols = symbols
         self._files = files
+
+    async def find(self, tenant: str, project: Project, query: SymbolQuery) -> SymbolResult:
+        """Answer a question; NOT_FOUND if there is no such file in the index."""
+        query = query.checked()
+        if query.path:
+            return await self._about_file(tenant, project, query)
+        limit = query.limit
+        definitions = await self.definitions(tenant, project, query.name, limit + 1, query.prefix)
+        uses = (
+            await self.uses(tenant, project, query.name, limit + 1, query.prefix)
+            if query.uses
+            else []
+        )
+        notes = () if definitions else (f"no indexed file defines {query.name.strip()}",)
+        return SymbolResult(
+            tuple(definitions[:limit]),
+            tuple(uses[:limit]),
+            has_more=len(definitions) > limit or len(uses) > limit,
+            notes=notes,
+        )
+
+    async def _about_file(self, tenant: str, project: Project, query: SymbolQuery) -> SymbolResult:
+        path = file_path(query.path)
+        outline = await self.symbols.outline(tenant, project, path)
+        if outline is None:
+            raise nothing_at(path)
+        if query.start_line:
+            lines = (query.start_line, query.end_line or query.start_line)
+            around = await self.neighbours(tenant, project, path, lines, query.characters)
+            return SymbolResult(
+                tuple(_enclosing(outline.definitions, lines)), neighbours=tuple(around)
+            )
+        notes: tuple[str, ...] = ()
+        if not outline.definitions:
+            notes = ("this file has no definitions: it is indexed as plain text",)
+        return SymbolResult(
+            outline.definitions[:OUTLINE_SYMBOLS],
+            outline=outline,
+            has_more=len(outline.definitions) > OUTLINE_SYMBOLS,
+            notes=notes,
+        )
 
     async def definitions(
         self, tenant: str, project: Project, name: str, limit: int, prefix: str = ""

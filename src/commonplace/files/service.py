@@ -27,6 +27,7 @@ from commonplace.files.errors import (
     NOT_FOUND,
     PAYLOAD_TOO_LARGE,
     PERMISSION_DENIED,
+    SEARCH_BACKEND_ERROR,
     nothing_at,
 )
 from commonplace.files.grepping import grep_files
@@ -53,7 +54,7 @@ from commonplace.files.model import (
     is_prefix_of_paths,
     project_name,
 )
-from commonplace.files.navigation import Navigation
+from commonplace.files.navigation import Navigation, SymbolQuery, SymbolResult
 from commonplace.files.rate import RateLimit
 from commonplace.files.search import FileQuery, FileSearch, check_query
 from commonplace.files.store.protocol import ChunkStore, FileStore, SymbolStore
@@ -343,6 +344,15 @@ class FilesService:
             FileQuery(tenant, name, query, path_prefix, most, caller.model_key)
         )
         return replace(found, notes=notes + found.notes)
+
+    async def find_symbols(
+        self, caller: AuthContext, project: str, query: SymbolQuery
+    ) -> SymbolResult:
+        """Return definitions and uses of a name, or the outline of a file."""
+        tenant, name, _ = await self._admit(caller, project, "")
+        if self.navigation is None:
+            raise CommonplaceError(SEARCH_BACKEND_ERROR, "This server keeps no symbol index.")
+        return await self.navigation.find(tenant, name, query)
 
     def snippet(self, query: str, content: str) -> str:
         """Return the part of a chunk that holds most of the query's words."""

@@ -24,6 +24,7 @@ NAMES = frozenset(
         "file_edit",
         "file_rename",
         "file_grep",
+        "file_symbols",
         "file_restore",
         "file_browse",
         "file_deleted",
@@ -46,6 +47,7 @@ def toolset(service: Callable[[], FilesService], settings: FilesSettings | None 
         from commonplace.files.tools.limits import with_limits
         from commonplace.files.tools.reading import reading_tools
         from commonplace.files.tools.status import status_tools
+        from commonplace.files.tools.symbols import file_symbols_tool
         from commonplace.files.tools.writing import writing_tools
         from commonplace.kernel.settings import FilesSettings as Defaults
 
@@ -53,6 +55,7 @@ def toolset(service: Callable[[], FilesService], settings: FilesSettings | None 
             *reading_tools(service),
             *writing_tools(service),
             *finding_tools(service),
+            file_symbols_tool(service),
             *browsing_tools(service),
             *status_tools(service),
         )

@@ -227,3 +227,87 @@ def test_files_that_lacked_a_grammar_are_outdated_once_it_is_installed(code: Box
     assert code.call("file_index_status")["outdated"] == 1
     code.index()
     assert code.call("file_index_status")["outdated"] == 0
+
+
+def test_the_tool_answers_where_a_name_is_defined_and_who_uses_it(code: Box) -> None:
+    answer = code.call("file_symbols", name="Shape.area")
+    first = answer["definitions"][0]
+    assert (first["file_path"], first["line"], first["kind"]) == ("/src/shapes.py", 23, "method")
+    text = code.read(
+        "/src/shapes.py",
+        offset=first["file_seek_start_bytes"],
+        length=first["file_seek_end_bytes"] - first["file_seek_start_bytes"],
+    )
+    assert text.startswith("def area")
+    assert {"file_path": "/src/shapes.py", "lines": [11], "calls": [11], "imports": []} in answer[
+        "uses"
+    ]
+    assert code.call("file_symbols", name="Shape::Area")["definitions"][0]["line"] == 22
+    assert code.call("file_symbols", name="area", uses=False)["uses"] == []
+    assert code.call("file_symbols", name="area", limit=1)["has_more"] is True
+    nothing = code.call("file_symbols", name="absent")
+    assert (nothing["definitions"], nothing["uses"]) == ([], [])
+    assert nothing["notes"] == ["no indexed file defines absent"]
+
+
+def test_the_tool_gives_the_outline_of_a_file(code: Box) -> None:
+    answer = code.call("file_symbols", path="/docs/shapes.md")
+    assert [entry["qualified_name"] for entry in answer["definitions"]] == [
+        "Shapes",
+        "Shapes > Squares",
+        "Shapes > Squares > Area",
+        "Shapes > Circles",
+    ]
+    assert answer["language"] == "markdown"
+    assert code.call("file_symbols", path="/lib/shapes.go")["imports"] == [
+        {"target": "fmt", "line": 4},
+        {"target": "math", "line": 5},
+    ]
+    assert code.code("file_symbols", path="/none.py") == "NOT_FOUND"
+    assert code.code("file_symbols", path="/src/shapes.py", tenant="t2") == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code_name"),
+    [
+        ({}, "INVALID_QUERY"),
+        ({"name": "a", "path": "/a"}, "INVALID_QUERY"),
+        ({"name": "x" * 300}, "INVALID_QUERY"),
+        ({"path": "no-slash"}, "INVALID_PATH"),
+        ({"name": "a", "start_line": 3}, "INVALID_ARGUMENT"),
+        ({"path": "/a", "start_line": 3, "end_line": 2}, "INVALID_ARGUMENT"),
+        ({"path": "/a", "start_line": -3}, "INVALID_ARGUMENT"),
+        ({"name": "a", "limit": 0}, "INVALID_ARGUMENT"),
+    ],
+)
+def test_questions_outside_the_rules_are_refused(
+    box: Box, arguments: dict[str, Any], code_name: str
+) -> None:
+    assert box.code("file_symbols", **arguments) == code_name
+
+
+def test_neighbours_are_the_enclosing_definition_callees_and_callers(box: Box) -> None:
+    helper = "def parse(text):\n    return text.split()\n"
+    inner = "".join(f"    step_{n} = {n}\n" for n in range(40))
+    main = f"from lib import parse\n\n\ndef load(path):\n{inner}    return parse(read(path))\n"
+    user = "def main():\n    return load('a')\n"
+    for path, text in (("/lib.py", helper), ("/load.py", main), ("/main.py", user)):
+        box.write(path, text)
+    box.index()
+    answer = box.call("file_symbols", path="/load.py", start_line=40, end_line=45)
+    around = {(entry["relation"], entry["qualified_name"]) for entry in answer["neighbours"]}
+    assert around == {("enclosing", "load"), ("callee", "parse"), ("caller", "main")}
+    for entry in answer["neighbours"]:
+        start, end = entry["file_seek_start_bytes"], entry["file_seek_end_bytes"]
+        text = box.read(entry["file_path"], offset=start, length=end - start)
+        assert text == entry["content"]
+        first, last = entry["start_line"], entry["end_line"]
+        lines = box.read(entry["file_path"]).split("\n")[first - 1 : last]
+        assert text.rstrip("\n") == "\n".join(lines)
+    small = box.call("file_symbols", path="/load.py", start_line=40, max_characters=200)
+    assert sum(len(entry["content"]) for entry in small["neighbours"]) <= 200
+    assert small["neighbours"][0]["cut"] is True
+    assert (
+        box.call("file_symbols", path="/load.py", start_line=1, max_characters=0)["neighbours"]
+        == []
+    )

@@ -1,4 +1,4 @@
-"""Commands that look inside files: search and grep."""
+"""Commands that look inside files: search, grep and symbols."""
 
 from __future__ import annotations
 
@@ -94,3 +94,56 @@ def grep(
         report_more(answer)
     if not answer["matches"]:
         raise typer.Exit(1)
+
+
+def symbols(
+    name: Annotated[str, typer.Argument(help="A name, such as Session or Session.send.")] = "",
+    project: Project = "default",
+    path: Annotated[str, typer.Option("--path", help="Show the outline of this file.")] = "",
+    lines: Annotated[
+        str, typer.Option("--lines", help="With --path: what stands around lines, as 10 or 10-40.")
+    ] = "",
+    prefix: Prefix = "",
+    limit: Annotated[int, typer.Option(help="Maximum number of definitions, up to 200.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show where a name is defined and used, or the outline of a file. Exit code 1 if nowhere.
+
+    Example:
+      commonplace files symbols Session.send --project demo
+      commonplace files symbols --path /src/client.py --project demo
+    """
+    service()
+    wait_for_index()
+    arguments = {"project": project, "name": name, "path": path, "path_prefix": prefix}
+    around = _line_range(lines) if lines else {}
+    answer = session().call("file_symbols", {**arguments, **around, "limit": limit})
+    if as_json:
+        print_json(answer)
+    else:
+        for entry in answer["definitions"]:
+            place = f"{entry['file_path']}:{entry['line']}"
+            out.print(
+                plain_text(f"{place}  ", style="bold")
+                + plain_text(f"{entry['kind']} {entry['qualified_name']}  ")
+                + plain_text(entry["signature"], style="dim"),
+                soft_wrap=True,
+            )
+        for use in answer["uses"]:
+            shown = ", ".join(str(line) for line in use["lines"])
+            out.print(plain_text(f"{use['file_path']}  used on lines {shown}"), soft_wrap=True)
+        for entry in answer.get("neighbours", ()):
+            place = f"{entry['file_path']}:{entry['start_line']}-{entry['end_line']}"
+            out.print(plain_text(f"{entry['relation']} {place}  {entry['qualified_name']}"))
+            out.print(plain_text(entry["content"]), soft_wrap=True)
+        for note in answer.get("notes", ()):
+            say(f"note: {note}")
+    if not answer["definitions"] and not answer["uses"]:
+        raise typer.Exit(1)
+
+
+def _line_range(text: str) -> dict[str, int]:
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise typer.BadParameter("write a line as 10 or lines as 10-40", param_hint="--lines")
+    return {"start_line": int(first), "end_line": int(last or first)}
