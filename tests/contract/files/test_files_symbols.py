@@ -231,7 +231,7 @@ def test_files_that_lacked_a_grammar_are_outdated_once_it_is_installed(code: Box
 
 def test_the_tool_answers_where_a_name_is_defined_and_who_uses_it(code: Box) -> None:
     answer = code.call("file_symbols", name="Shape.area")
-    first = answer["definitions"][0]
+    first = answer["symbols"][0]
     assert (first["file_path"], first["line"], first["kind"]) == ("/src/shapes.py", 23, "method")
     text = code.read(
         "/src/shapes.py",
@@ -242,17 +242,17 @@ def test_the_tool_answers_where_a_name_is_defined_and_who_uses_it(code: Box) -> 
     assert {"file_path": "/src/shapes.py", "lines": [11], "calls": [11], "imports": []} in answer[
         "uses"
     ]
-    assert code.call("file_symbols", name="Shape::Area")["definitions"][0]["line"] == 22
+    assert code.call("file_symbols", name="Shape::Area")["symbols"][0]["line"] == 22
     assert code.call("file_symbols", name="area", uses=False)["uses"] == []
     assert code.call("file_symbols", name="area", limit=1)["has_more"] is True
     nothing = code.call("file_symbols", name="absent")
-    assert (nothing["definitions"], nothing["uses"]) == ([], [])
+    assert (nothing["symbols"], nothing["uses"]) == ([], [])
     assert nothing["notes"] == ["no indexed file defines absent"]
 
 
 def test_the_tool_gives_the_outline_of_a_file(code: Box) -> None:
     answer = code.call("file_symbols", path="/docs/shapes.md")
-    assert [entry["qualified_name"] for entry in answer["definitions"]] == [
+    assert [entry["qualified_name"] for entry in answer["symbols"]] == [
         "Shapes",
         "Shapes > Squares",
         "Shapes > Squares > Area",

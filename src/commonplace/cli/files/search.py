@@ -121,7 +121,7 @@ def symbols(
     if as_json:
         print_json(answer)
     else:
-        for entry in answer["definitions"]:
+        for entry in answer["symbols"]:
             place = f"{entry['file_path']}:{entry['line']}"
             out.print(
                 plain_text(f"{place}  ", style="bold")
@@ -138,7 +138,7 @@ def symbols(
             out.print(plain_text(entry["content"]), soft_wrap=True)
         for note in answer.get("notes", ()):
             say(f"note: {note}")
-    if not answer["definitions"] and not answer["uses"]:
+    if not answer["symbols"] and not answer["uses"]:
         raise typer.Exit(1)
 
 

@@ -129,7 +129,7 @@ class FileIndexStatusOutput(TypedDict):
     waiting_credential: int
     waiting_reasons: list[str]
     outdated: int
-    definitions: int
+    symbols: int
     missing_grammars: list[str]
     up_to_date: bool
     oldest_queued_at: str | None
@@ -149,7 +149,7 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
             "waiting_credential": state.waiting_credential,
             "waiting_reasons": list(state.waiting_reasons),
             "outdated": state.outdated,
-            "definitions": state.definitions,
+            "symbols": state.definitions,
             "missing_grammars": list(missing_grammars()),
             "up_to_date": state.up_to_date,
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
@@ -166,8 +166,8 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
         "given up, and the newest errors. With "
         "search by meaning: files whose vectors are missing, and those that wait "
         "for a model key, with the reasons. `outdated` files were indexed by an older version; "
-        "they are searchable, and indexed again in the background. `definitions` counts the "
-        "symbol index; code in a language of `missing_grammars` is indexed as plain text.",
+        "they are searchable, and indexed again in the background. `symbols` counts the definitions "
+        "in the symbol index; code in a language of `missing_grammars` is indexed as plain text.",
         input=FileIndexStatusInput,
         output=FileIndexStatusOutput,
         handler=index_status,

@@ -85,7 +85,7 @@ class FileNeighbourOutput(TypedDict):
 
 
 class FileSymbolsOutput(TypedDict):
-    definitions: list[FileSymbolOutput]
+    symbols: list[FileSymbolOutput]
     uses: list[FileSymbolUseOutput]
     imports: NotRequired[list[FileImportOutput]]
     neighbours: NotRequired[list[FileNeighbourOutput]]
@@ -108,7 +108,7 @@ def file_symbols_tool(service: Callable[[], FilesService]) -> Tool:
         )
         found = await service().find_symbols(ctx.auth, args.project, query)
         answer: FileSymbolsOutput = {
-            "definitions": [_definition(entry) for entry in found.definitions],
+            "symbols": [_definition(entry) for entry in found.definitions],
             "uses": [_use(use) for use in found.uses],
             "has_more": found.has_more,
         }

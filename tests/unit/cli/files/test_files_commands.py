@@ -186,3 +186,28 @@ def test_a_closed_pipe_causes_no_traceback(typed: Typed, tmp_path: Path) -> None
     ]  # a loaded machine is remarked upon
     assert said == []
     process.stderr.close()
+
+
+def test_symbols_shows_definitions_uses_outlines_and_neighbours(
+    typed: Typed, tmp_path: Path
+) -> None:
+    (tmp_path / "client.py").write_text(
+        "class Session:\n    def send(self):\n        return deliver(self)\n\n\n"
+        "def deliver(session):\n    return session\n"
+    )
+    assert typed("put", "/client.py", "client.py")[0] == 0
+    code, shown, _ = typed("symbols", "Session.send")
+    assert code == 0
+    assert "/client.py:2  method Session.send  def send(self)" in shown
+    found = answer(typed, "symbols", "deliver")
+    assert [use["calls"] for use in found["uses"]] == [[3]]
+    code, shown, _ = typed("symbols", "--path", "/client.py")
+    assert [line.split()[2] for line in shown.splitlines()] == [
+        "Session",
+        "Session.send",
+        "deliver",
+    ]
+    code, shown, _ = typed("symbols", "--path", "/client.py", "--lines", "3")
+    assert "callee /client.py:6-7  deliver" in shown
+    assert typed("symbols", "absent")[0] == 1
+    assert typed("symbols", "--path", "/client.py", "--lines", "x")[0] == 2
