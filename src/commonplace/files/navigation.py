@@ -29,7 +29,7 @@ _CODE_KINDS = frozenset(("function", "method", "constructor", "macro", "class", 
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class PassageNeighbour:
     """A passage beside another one: `enclosing`, `caller` or `callee` of it.
 
     `text` is the file's text from `start` to `end`; `cut` says that the definition goes on.
@@ -96,7 +96,7 @@ class SymbolResult:
     definitions: tuple[SymbolDefinition, ...] = ()
     uses: tuple[SymbolUse, ...] = ()
     outline: FileOutline | None = None
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[PassageNeighbour, ...] = ()
     has_more: bool = False
     notes: tuple[str, ...] = ()
 
@@ -183,7 +183,7 @@ class Navigation:
         path: FilePath,
         lines: tuple[int, int],
         characters: int = CHARACTERS,
-    ) -> list[Neighbour]:
+    ) -> list[PassageNeighbour]:
         """Return what stands around some lines, within a budget of characters.
 
         First the definition around them, if it is larger than they are, then what they call, then
@@ -247,9 +247,9 @@ class Navigation:
         project: Project,
         wanted: Iterable[tuple[str, SymbolDefinition]],
         characters: int,
-    ) -> list[Neighbour]:
+    ) -> list[PassageNeighbour]:
         """Read the texts of definitions until the budget is spent; a long one is cut at a line."""
-        chosen: list[Neighbour] = []
+        chosen: list[PassageNeighbour] = []
         seen: set[tuple[FilePath, int]] = set()
         for relation, entry in wanted:
             if characters < LEAST_CHARACTERS or _place(entry) in seen:
@@ -268,7 +268,7 @@ class Navigation:
         relation: str,
         entry: SymbolDefinition,
         characters: int,
-    ) -> Neighbour | None:
+    ) -> PassageNeighbour | None:
         definition = entry.definition
         size = definition.end - definition.start
         content = await self._files.slice(
@@ -285,7 +285,7 @@ class Navigation:
             return None
         end = definition.start + len(text.encode())
         end_line = definition.start_line + text.rstrip("\n").count("\n")
-        return Neighbour(
+        return PassageNeighbour(
             relation,
             entry.path,
             definition.qualified,

@@ -166,8 +166,9 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
         "given up, and the newest errors. With "
         "search by meaning: files whose vectors are missing, and those that wait "
         "for a model key, with the reasons. `outdated` files were indexed by an older version; "
-        "they are searchable, and indexed again in the background. `symbols` counts the definitions "
-        "in the symbol index; code in a language of `missing_grammars` is indexed as plain text.",
+        "they are searchable, and indexed again in the background. `symbols` counts the "
+        "definitions in the symbol index; code in a language of `missing_grammars` is indexed as "
+        "plain text.",
         input=FileIndexStatusInput,
         output=FileIndexStatusOutput,
         handler=index_status,

@@ -14,7 +14,7 @@ from commonplace.files.navigation import (
     CHARACTERS,
     MAX_CHARACTERS,
     MAX_SYMBOLS,
-    Neighbour,
+    PassageNeighbour,
     SymbolQuery,
 )
 from commonplace.files.service import FilesService
@@ -166,7 +166,7 @@ def _use(use: SymbolUse) -> FileSymbolUseOutput:
     }
 
 
-def _neighbour(entry: Neighbour) -> FileNeighbourOutput:
+def _neighbour(entry: PassageNeighbour) -> FileNeighbourOutput:
     return {
         "relation": entry.relation,
         "file_path": entry.path,
