@@ -42,6 +42,7 @@ SOURCE = ROOT / "src" / "commonplace"
 INDEXED_BY = ("search/chunk.py", "search/lexical/text.py", "files/engine/reindex.py")
 PROJECT = "code"
 SAVE_EVERY = 2_000  # new vectors
+MOST_DRAINS = 100
 # locale catalogues of every language would be most of Django
 LEFT_OUT = (".po", ".pot", ".mo", "RECORD", "WHEEL", "LICENSE", "AUTHORS", ".map")
 
@@ -192,7 +193,10 @@ def opened(repository: Repository, embedder: KeptVectors | None) -> Iterator[Sea
     searcher = Searcher(repository, files.service)
     if not (folder / "complete").exists():
         print(f"  indexing {repository.name}", flush=True)
-        asyncio.run(_index(repository, files))
+        if not (folder / "written").exists():
+            asyncio.run(_write(repository, files))
+            (folder / "written").touch()
+        asyncio.run(_index(files))
         if embedder is not None:
             embedder.save()
         (folder / "complete").touch()
@@ -202,12 +206,22 @@ def opened(repository: Repository, embedder: KeptVectors | None) -> Iterator[Sea
         files.service.close()
 
 
-async def _index(repository: Repository, files: Files) -> None:
+async def _write(repository: Repository, files: Files) -> None:
     for path, text in repository.files.items():
         await files.service.write(
             local_user(), PROJECT, stored_path(path), text, mode=WriteMode.TRUNCATE
         )
-    await files.indexer.drain()
+
+
+async def _index(files: Files) -> None:
+    """Drain the queue; jobs that failed are due again after a while."""
+    for _ in range(MOST_DRAINS):
+        await files.indexer.drain()
+        state = await files.service.index_state(local_user(), PROJECT)
+        if not state.pending + state.processing + state.embedding:
+            return
+        await asyncio.sleep(1)
+    raise SystemExit(f"the index is incomplete: {state}")
 
 
 def stored_path(path: str) -> str:

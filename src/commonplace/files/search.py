@@ -8,6 +8,7 @@ from itertools import islice
 
 from commonplace.files.engine.reindex import WEIGHTS
 from commonplace.files.errors import INVALID_QUERY, SEARCH_BACKEND_ERROR
+from commonplace.files.mentions import Mentions, find_mentions
 from commonplace.files.model import (
     FileSearchResult,
     FoundChunk,
@@ -15,7 +16,7 @@ from commonplace.files.model import (
     StoredChunk,
     is_prefix_of_paths,
 )
-from commonplace.files.store.protocol import ChunkStore
+from commonplace.files.store.protocol import ChunkStore, SymbolStore
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import FilesSearch
@@ -36,6 +37,7 @@ from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
 
 MOST_RETRIEVED = 2_000
+NAMED_SHARE = 0.5  # of the candidates by words that may be chunks which the query names
 WIDER = 8  # times as many candidates, as often as too many were stale
 
 
@@ -67,11 +69,13 @@ class FileSearch:
         retriever: Retriever,
         options: FilesSearch,
         reranker: Reranker | None,
+        symbols: SymbolStore | None = None,
     ) -> None:
         self._chunks = chunks
         self._retriever = retriever
         self._options = options
         self._reranker = reranker
+        self._symbols = symbols
 
     def check_enabled(self) -> None:
         if not self._options.enabled:
@@ -86,11 +90,12 @@ class FileSearch:
             return FileSearchResult([], "lexical")
         options, widen = self._options, 1
         reading = read_query(query.text[:MAX_QUERY_CHARACTERS])
+        mentions = await self._find_mentions(query, reading)
         while True:
             wanted = widen * (options.bm25_candidates + options.vector_candidates)
-            retrieval = await self._retrieve(query, reading, wanted, widen)
+            retrieval = await self._retrieve(query, reading, mentions, wanted, widen)
             known = _KnownChunks(self._chunks, query)
-            hits = await self._judge(reading, retrieval, known)
+            hits = await self._judge(reading, mentions, retrieval, known)
             live = await known.live(hits, wanted if self._reranker else _candidates(query.limit))
             if len(live) >= query.limit or len(live) == len(hits) or wanted >= MOST_RETRIEVED:
                 break
@@ -108,16 +113,39 @@ class FileSearch:
             retrieval.notes + ranking.notes + doubt,
         )
 
+    async def _find_mentions(self, query: FileQuery, reading: QueryReading) -> Mentions:
+        """Find the chunks that the query names; a part of the candidates by words."""
+        if self._symbols is None:
+            return Mentions()
+        most = max(1, int(NAMED_SHARE * self._options.bm25_candidates))
+        return await find_mentions(
+            self._symbols,
+            query.tenant,
+            query.project,
+            reading,
+            most=most,
+            prefix=query.path_prefix,
+        )
+
     async def _judge(
-        self, reading: QueryReading, retrieval: Retrieval, known: _KnownChunks
+        self,
+        reading: QueryReading,
+        mentions: Mentions,
+        retrieval: Retrieval,
+        known: _KnownChunks,
     ) -> tuple[SearchHit, ...]:
         """Rank the hits by what their texts add."""
         chunks = await known.read(keys_to_read(reading, retrieval))
-        texts = {chunk.key: CandidateText(chunk.key, chunk.path, chunk.text) for chunk in chunks}
-        return rank_by_text(reading, retrieval, texts)
+        texts = {chunk.key: _candidate(chunk, mentions) for chunk in chunks}
+        return rank_by_text(reading, retrieval, texts, definers=mentions.definers)
 
     async def _retrieve(
-        self, query: FileQuery, reading: QueryReading, limit: int, widen: int
+        self,
+        query: FileQuery,
+        reading: QueryReading,
+        mentions: Mentions,
+        limit: int,
+        widen: int,
     ) -> Retrieval:
         try:
             return await self._retriever.retrieve(
@@ -129,6 +157,7 @@ class FileSearch:
                 model_key=query.model_key,
                 widen=widen,
                 reading=reading,
+                named=mentions.keys,
             )
         except SearchUnavailableError as unavailable:
             cause = unavailable.__cause__
@@ -200,6 +229,17 @@ class _KnownChunks:
             stored = {chunk.key: chunk for chunk in await self.read([hit.key for hit in part])}
             found += [(stored[hit.key], hit) for hit in part if hit.key in stored]
         return found[:most]
+
+
+def _candidate(chunk: StoredChunk, mentions: Mentions) -> CandidateText:
+    place = mentions.places.get(chunk.key)
+    return CandidateText(
+        chunk.key,
+        chunk.path,
+        chunk.text,
+        (place.start_line, place.end_line) if place is not None else None,
+        mentions.defines.get(chunk.key, frozenset()),
+    )
 
 
 def _candidates(limit: int) -> int:

@@ -91,7 +91,7 @@ class FilesService:
         self._files = self.store = files
         self._chunks = chunks
         self.settings = settings or FilesSettings()
-        self._search = FileSearch(chunks, retriever, self.settings.search, reranker)
+        self._search = FileSearch(chunks, retriever, self.settings.search, reranker, symbols)
         self._rate = rate or RateLimit()
         self.on_close = on_close
         self._deposit = deposit

@@ -204,8 +204,11 @@ class Retriever(Protocol):
         model_key: str | None = None,
         widen: int = 1,
         reading: ReadQuery | None = None,
+        named: Sequence[str] = (),
     ) -> Retrieval:
         """Return the best documents.
+
+        `named`: keys that the query names; they take the places of as many candidates by words.
 
         `reading` says how the query is to be read; None: every word counts the same. `model_key`
         is the caller's own key for external models. `widen` multiplies the number of candidates,

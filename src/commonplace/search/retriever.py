@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.json_types import JsonObject
@@ -13,6 +13,7 @@ from commonplace.search.lexical.retriever import cut_query
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
     EVEN,
+    LexicalMatch,
     LexicalResult,
     LexicalStore,
     Neighbours,
@@ -95,16 +96,27 @@ class PartitionWords:
     weights: Mapping[str, float]
     prefix: str
     emphasis: Mapping[str, float] = field(default_factory=dict)
+    named: Sequence[str] = ()  # keys that the query names: candidates whatever their words
 
     async def find(self) -> LexicalResult:
-        return await self.store.search(
+        found = await self.store.search(
             self.partition,
             self.terms,
-            limit=self.limit,
+            limit=max(1, self.limit - len(self.named)),
             weights=self.weights,
             prefix=self.prefix,
             emphasis=self.emphasis,
         )
+        known = {match.key for match in found.matches}
+        missing = [key for key in self.named if key not in known]
+        if not missing:
+            return found
+        scored = await self.score(missing)
+        matches = [*found.matches, *(scored.matches if scored is not None else ())]
+        known |= {match.key for match in matches}
+        matches += [LexicalMatch(key, 0.0, ()) for key in missing if key not in known]
+        matches.sort(key=lambda match: (-match.score, match.key))
+        return replace(found, matches=tuple(matches))
 
     async def score(self, keys: Sequence[str]) -> LexicalResult | None:
         if not self.terms or not isinstance(self.store, ScoresKeys):
@@ -185,6 +197,7 @@ class HybridRetriever:
         model_key: str | None = None,
         widen: int = 1,
         reading: ReadQuery | None = None,
+        named: Sequence[str] = (),
     ) -> Retrieval:
         policy = self._policy
         query, notes = cut_query(query)
@@ -196,6 +209,7 @@ class HybridRetriever:
             weights,
             prefix,
             EVEN if reading is None or not reading.is_weighed else reading.terms,
+            named,
         )
         if reading is not None:
             query = reading.meaning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
@@ -42,6 +42,7 @@ class LexicalRetriever:
         model_key: str | None = None,
         widen: int = 1,
         reading: ReadQuery | None = None,
+        named: Sequence[str] = (),
     ) -> Retrieval:
         query, notes = cut_query(query)
         result = await self._store.search(

@@ -30,7 +30,7 @@ _AT_START = re.compile(
     r"^\s*(?:[\w$]+\.)*(?:(?:export|public|private|protected|static|async|get|set)\s+)*$"
 )
 _TYPED = re.compile(r"^(?:[A-Za-z_][\w:<>,*&\[\]. ]{0,120}[\s*&>\]])$")
-_ASSIGNED = re.compile(r"\s*(?::[^=\n]{1,120})?=(?!=)|\s*:\s*\S")
+_ASSIGNED = re.compile(r"(?::[^=\n]{1,120}|\s*)=(?!=)|:\s+[A-Z]\w*[\[\w]*$")
 _CALLABLE = re.compile(r"\s*(?:<[^<>\n]{0,80}>)?\([^;\n]*$|\s*\([^;\n]*\)[^;\n]*\{\s*$")
 
 _STATEMENTS = frozenset(
@@ -95,15 +95,17 @@ class EvidenceReader:
         idf: Mapping[str, float],
         documents: int,
         weights: EvidenceWeights = WEIGHTS,
+        definers: Mapping[str, int] | None = None,
     ) -> None:
-        """`idf`: of the query's terms."""
+        """`idf`: of the query's terms; `definers`: how often the symbol index has a name."""
         self._reading = reading
         self._idf = idf
         self._rarest = math.log1p(max(1, documents))
         self._weights = weights
         self._phrases = [_Phrase.read(text, self._rarity) for text in reading.phrases]
+        self._definers = definers or {}
         self._symbols = {
-            name: min(1.0, weight / 2) * self._rarity(name)
+            name: min(1.0, weight / 2) * self._rarity(name) / self._definers.get(name, 1)
             for name, weight in reading.symbols.items()
         }
         self._title_terms = {term for term, weight in reading.terms.items() if weight >= 1.0}
@@ -128,12 +130,15 @@ class EvidenceReader:
         told = sum(self._idf.get(term, 0.0) for term in set(analyze(text)))
         return told / (told + self._rarest)
 
+    def _defines(self, candidate: CandidateText, name: str) -> bool:
+        """Return whether a candidate defines a name: by the index if it knows it, else by text."""
+        if name in self._definers:
+            return name in candidate.defines
+        return name in candidate.text and defines(candidate.text, name)
+
     def _judge_symbols(self, candidate: CandidateText, finding: TextFinding) -> None:
         defined = [
-            (worth, name)
-            for name, worth in self._symbols.items()
-            if name in candidate.defines
-            or (name in candidate.text and defines(candidate.text, name))
+            (worth, name) for name, worth in self._symbols.items() if self._defines(candidate, name)
         ]
         if defined:
             defined.sort(key=lambda item: (-item[0], item[1]))
@@ -155,10 +160,7 @@ class EvidenceReader:
                 and candidate.lines is not None
                 and candidate.lines[0] <= place.line <= candidate.lines[1]
             )
-            named = place.symbol is not None and (
-                place.symbol in candidate.defines
-                or (place.symbol in candidate.text and defines(candidate.text, place.symbol))
-            )
+            named = place.symbol is not None and self._defines(candidate, place.symbol)
             if at_line or named:
                 worth += self._weights.frame * share
             worth /= 1 + 0.35 * (place.depth or 0)
@@ -263,7 +265,7 @@ def _is_definition(text: str, start: int, at: int, end: int) -> bool:
     line_end = text.find("\n", end)
     after = text[end : end + 200 if line_end < 0 else min(line_end, end + 200)]
     if _AT_START.match(before):
-        if _ASSIGNED.match(after):
+        if _ASSIGNED.match(after) and not after.rstrip().endswith((",", "(")):
             # an assignment deep inside a function is no definition to look for
             return len(before) - len(before.lstrip()) <= 4
         opens = after.rstrip().endswith("{") or text[line_end : line_end + 3].startswith("\n{")

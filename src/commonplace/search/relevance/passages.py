@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_BYTES = 4_800  # of a merged passage: three full chunks
 MERGE_SHARE = 0.5  # of the best score that a neighbour needs to be worth reading on
-CROWDING = 0.85  # factor of the score for each further passage of a file
+CROWDING = (1.0, 0.85, 0.7)  # factor of the score of the first passages of a file
+CROWDED = 0.1  # of all further ones: they follow what other files have
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,7 @@ class MergedPassage:
     parts: list[RankedRange] = field(default_factory=list)
 
 
-def choose_passages(
-    ranked: Sequence[RankedRange], limit: int, *, crowding: float = CROWDING
-) -> list[MergedPassage]:
+def choose_passages(ranked: Sequence[RankedRange], limit: int) -> list[MergedPassage]:
     """Choose at most `limit` passages, best first.
 
     The next chunk is the one with the best score after the discount for passages that its file
@@ -45,32 +44,39 @@ def choose_passages(
     of_file: dict[str, list[MergedPassage]] = {}
     waiting = list(ranked)
     while waiting:
-        best = max(
-            waiting,
-            key=lambda row: (row.score * crowding ** len(of_file.get(row.path, ())), -row.at),
-        )
+        best = max(waiting, key=lambda row: (_discounted(row, of_file), -row.at))
         waiting.remove(best)
-        passages_of_file = of_file.setdefault(best.path, [])
-        touched = next((p for p in passages_of_file if _joins(p, best)), None)
+        beside = of_file.setdefault(best.path, [])
+        touched = next((passage for passage in beside if _joins(passage, best)), None)
         if touched is not None:
             _join(touched, best)
-            beside = next(
-                (p for p in passages_of_file if p is not touched and _meet(p, touched)), None
-            )
-            if beside is not None:
-                for part in beside.parts:
-                    _join(touched, part)
-                touched.score = max(touched.score, beside.score)
-                passages_of_file.remove(beside)
-                passages.remove(beside)
+            _absorb(touched, beside, passages)
             continue
         if len(passages) >= limit:
             break
-        score = best.score * crowding ** len(passages_of_file)
+        score = _discounted(best, of_file)
         passage = MergedPassage(best.path, best.start, best.end, score, [best])
         passages.append(passage)
-        passages_of_file.append(passage)
+        beside.append(passage)
     return sorted(passages, key=lambda passage: -passage.score)
+
+
+def _discounted(row: RankedRange, of_file: Mapping[str, Sequence[MergedPassage]]) -> float:
+    count = len(of_file.get(row.path, ()))
+    return row.score * (CROWDING[count] if count < len(CROWDING) else CROWDED)
+
+
+def _absorb(
+    passage: MergedPassage, beside: list[MergedPassage], passages: list[MergedPassage]
+) -> None:
+    """Make one passage of two that have come to touch."""
+    other = next((one for one in beside if one is not passage and _meet(one, passage)), None)
+    if other is not None:
+        for part in other.parts:
+            _join(passage, part)
+        passage.score = max(passage.score, other.score)
+        beside.remove(other)
+        passages.remove(other)
 
 
 def _joins(passage: MergedPassage, row: RankedRange) -> bool:

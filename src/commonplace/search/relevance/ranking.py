@@ -38,13 +38,14 @@ def rank_by_text(
     retrieval: Retrieval,
     texts: Mapping[str, CandidateText],
     weights: EvidenceWeights = WEIGHTS,
+    definers: Mapping[str, int] | None = None,
 ) -> tuple[SearchHit, ...]:
     """Return the hits in the order of all evidence; those without a text are judged by path."""
     scale = retrieval.scale
     if scale is None:
         return retrieval.hits
     idf = {term.term: term.idf for term in retrieval.terms}
-    reader = EvidenceReader(reading, idf, retrieval.documents, weights)
+    reader = EvidenceReader(reading, idf, retrieval.documents, weights, definers)
     paths = {hit.key: hit.key.rpartition("#")[0] for hit in retrieval.hits}
     findings: dict[str, TextFinding] = {}
     evidence: dict[str, float] = {}
