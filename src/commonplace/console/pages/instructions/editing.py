@@ -103,20 +103,20 @@ async def save(page: Page) -> Response:
     draft = f"instruction:{item['id']}"
     if not changed:
         return page.redirect(path, Flash("Nothing was changed.", "warn", saved_draft=draft))
-    answer = await page.call(
-        "instructions_add",
-        {
-            "entry": {"id": item["id"], **_clear_empty(changed)},
-            "lax": True,
-            "overwrite": True,
-            "expectedHash": base,
-        },
-    )
+    entry = {"id": item["id"], **_clear_empty(changed)}
+    arguments: dict[str, Any] = {"entry": entry, "expectedHash": base}
+    if form.has("propose"):
+        answer = await page.call("instructions_review_submit", {"id": item["id"], **arguments})
+    else:
+        answer = await page.call("instructions_add", {**arguments, "lax": True, "overwrite": True})
     if answer.error is not None and answer.error.get("code") == "HASH_MISMATCH":
         return await _conflict(page, await _read(page), values)
     outcome_or_none = find_problem(answer)
     if outcome_or_none is not None:
         return await _render(page, item, "", values, outcome_or_none, 422)
+    if answer.output.get("proposed"):
+        flash = Flash("Proposed. The approved text stays in effect.", saved_draft=draft)
+        return page.redirect(f"{path}/review", flash)
     undo = Undo(url(f"{path}/restore"), {"expected": str(answer.output.get("governanceHash", ""))})
     return page.redirect(path, Flash(_saved_text(answer.output), undo=undo, saved_draft=draft))
 

@@ -13,6 +13,7 @@ from commonplace.console.flash import Flash
 from commonplace.console.page import Page
 from commonplace.console.pages.instructions import rules
 from commonplace.console.pages.instructions.permission import find_permission
+from commonplace.console.pages.instructions.review import review_url
 from commonplace.console.rendering import quote_path
 
 VIEWS = {"": "Text", "source": "Source", "history": "History", "governance": "Governance"}
@@ -64,6 +65,9 @@ async def _render(
         find_permission(page),
     )
     changes = history.output if history.ok else {"changes": [], "count": 0}
+    archived = answer.get("archived")
+    if archived:
+        answer = await page.ask("instructions_get", {"id": identity, "archived": True})
     if answer.get("notFound"):
         return page.render(
             "pages/instructions/missing.html",
@@ -99,7 +103,16 @@ async def _render(
         bumps=BUMPS,
         classifications=CLASSIFICATIONS,
         confirm=page.query("confirm"),
+        archived=bool(archived),
+        review_url=review_url(item["id"]),
+        is_waiting=await _is_waiting(page, item),
     )
+
+
+async def _is_waiting(page: Page, item: Mapping[str, Any]) -> bool:
+    """Tell whether a change of an instruction waits for a review, or it was never approved."""
+    answer = await page.call("instructions_review_show", {"id": item["id"]})
+    return answer.ok
 
 
 def _history_limit(page: Page) -> int:

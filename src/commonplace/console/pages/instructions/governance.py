@@ -1,4 +1,4 @@
-"""Governance: health, gates, how the catalogue divides, and reviews that are overdue."""
+"""Governance: reviews, what can be brought back, gates, and reviews that are overdue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from commonplace.console.flash import Flash
 from commonplace.console.page import Page
 from commonplace.console.pages.cells import day
 from commonplace.console.pages.instructions import rules
+from commonplace.console.pages.instructions.kept import find_kept
 from commonplace.console.pages.instructions.permission import Permission
+from commonplace.console.pages.instructions.review import find_queue
 from commonplace.console.pages.instructions.tabs import render_tab
 from commonplace.console.rendering import quote_path, url
 
@@ -44,7 +46,9 @@ async def show_governance(page: Page, permission: Permission) -> Response:
     """Show the state of the catalogue; `verify` in the address also checks all hashes."""
     number = page.number("page", 1)
     offset = (number - 1) * rules.PAGE_SIZE
-    gates, health, reviews, digest = await asyncio.gather(
+    queue, kept, gates, health, reviews, digest = await asyncio.gather(
+        find_queue(page),
+        find_kept(page),
         page.call("gates_evaluate", {}),
         page.call("instructions_health", {}),
         page.call("instructions_reviews", {"limit": rules.PAGE_SIZE, "offset": offset}),
@@ -56,6 +60,8 @@ async def show_governance(page: Page, permission: Permission) -> Response:
         page,
         "governance",
         permission,
+        queue=queue,
+        kept=kept,
         gates=gates,
         gates_example=GATES_EXAMPLE,
         health=health,
