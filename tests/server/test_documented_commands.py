@@ -38,6 +38,7 @@ NOT_RUN = {
     "commonplace serve": "runs until it is stopped; another test of this module starts one",
     "commonplace keys rotate": "takes the id of `keys add`; test_command_line.py runs it",
     "commonplace keys revoke": "the same",
+    "commonplace instructions restore --backup": "names a backup of another day",
     "commonplace --data /srv/new restore": "an archive of another day, and a folder of the system",
 }
 FOUND_SOMETHING = 1  # `oas diff`, `files grep`, `--check` and others say so by their exit code
