@@ -51,31 +51,59 @@ class _Span:
     message: str
 
 
-_DIRECTIVE = re.compile(
-    r"\s*(?:/?[\w-]*(?:lint|prettier|toc|vale|cspell|spell|ignore|begin|end|start|stop|region|"
-    r"doctoc|omit|hash|generated|mcp-name)\b|[\w/:.-]{0,80}\s*\Z)",
-    re.I,
+_TOOL = (
+    r"/?#?(?:(?:markdown|es|style|html|type|pretty|text|re)?-?lint|prettier|toc|doctoc|vale|cspell|"
+    r"spell-checker|cspell-checker|textlint|mcp-name|(?:end)?region|omit|all-contributors)[\w:-]*"
 )
+_ARGUMENT = r"(?:[A-Z]{1,5}\d+|[\w./*-]*[:=/.*_\d-][\w:=/.*-]*|on|off|in|toc|start|end|all)"
+_DIRECTIVE = rf"(?i)\s*{_TOOL}(?:[\s,]+{_ARGUMENT})*\s*"
+_OWN_MARKER = re.compile(
+    r" commonplace (?:(?:rule|begin)=[a-z0-9._-]{1,120} hash|end)=[0-9a-f]{16} \Z"
+)
+_BOUNDARY = re.compile(r"\s*(?:end|begin|beginning|start) of (.{1,120}?)\s*\Z", re.I)
+_BOUNDARY_WORDS = {"the", "this", "instructions", "rules", "file", "section", "document", "guide"}
+_HEADINGS = re.compile(r"^#{1,6}[ \t]+(.{1,300})$", re.M)
+_LONGEST_DIRECTIVE = 500
+_SHORT_COMMENT = 2  # words that cannot say much
 _STYLED = (
     r"(?i)<[a-z][a-z0-9]{0,15}\s[^<>]{0,500}?(?:\bhidden\b|style\s*=[^<>]{0,300}?"
     r"(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0[^.\d]|"
     r"(?:left|top|text-indent)\s*:\s*-\d{3,}|"
     r"[^-]color\s*:\s*(?:white|transparent|#fff)))"
 )
-_DETAILS = r"(?i)<details>"
-_BASE64 = r"[A-Za-z0-9+/_-]{64,}"
+_DETAILS = r"(?i)<details(?:\s[^<>]{0,300})?>"
+_OPEN = re.compile(r"\sopen\b", re.I)
+_BASE64 = r"[A-Za-z0-9+/_-]{40,}"
 _HEX = r"(?:(?:\\x)?[0-9A-Fa-f]{2}){40,}"
-_PERCENT = r"(?:%[0-9A-Fa-f]{2}){16,}"
-_FETCHER = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod)"
-_SHELL = r"(?:(?:sudo\s+(?:-\w+\s+){0,3})?(?:(?:ba|z|da|k|fi)?sh|python[\d.]*|node|perl|ruby)\b)"
+_SPELLED = (  # characters by number, where each could be written as itself
+    (r"(?:%[0-9A-Fa-f]{2}){16,}", "percent-encoded characters"),
+    (r"(?i)(?:&#(?:x[0-9a-f]{2,6}|\d{2,7});){8,}", "character references"),
+    (r"(?i)(?:\\u[0-9a-f]{4}|\\u\{[0-9a-f]{1,6}\}){8,}", "character escapes"),
+)
+_FETCHER = r"(?:curl|wget|fetch|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod)"
+_ADDRESS = r"(?:https?:|ftp:|\$|\s-{1,2}\w|\w\.\w{2,}/)"
+_SHELL = (
+    r"(?:(?:sudo\s+(?:-\w+\s+){0,3}|env\s+)?(?:(?:ba|z|da|k|fi|pw)?sh|powershell|python[\d.]*|"
+    r"node|perl|ruby|php)\b)"
+)
 _RUN = (
-    rf"(?i)\b{_FETCHER}\b[^\n|;&]{{0,400}}\|\s*(?:{_SHELL}|iex\b|invoke-expression\b)"
-    rf"|(?:{_SHELL}|\beval|\bsource)\s*(?:-c\s*)?[\"']?(?:<\(|\$\(|`)\s*{_FETCHER}\b"
+    rf"(?i)\b{_FETCHER}\b[^\n;]{{0,300}}?{_ADDRESS}[^\n;]{{0,400}}\|\s*"
+    rf"(?:{_SHELL}|iex\b|invoke-expression\b)"
+    rf"|\b{_FETCHER}\s[^\n]{{0,400}}?(?:&&|;)\s*(?:chmod\s[^\n;&]{{1,200}}(?:&&|;)\s*)?"
+    rf"(?:{_SHELL}\s+(?:-\w+\s+)?|(?:sudo\s+)?)(?:\./|/tmp/|[\w-]+\.(?:sh|py|ps1|js)\b)"
+    rf"|(?:{_SHELL}|\beval|\bsource)\s*(?:-c\s*|-e\s*)?[\"']?(?:<\(|\$\(|`)\s*{_FETCHER}\b"
     rf"|\b(?:iex|invoke-expression)\b[^\n]{{0,200}}\b{_FETCHER}\b"
+    rf"|\b(?:iex|invoke-expression)\b[^\n]{{0,200}}downloadstring"
     r"|\bbase64\b[^\n|]{0,300}\s(?:-d|-D|--decode)\b[^\n|]{0,300}\|\s*(?:ba|z|da)?sh\b"
 )
 FAR_COLUMNS, FAR_LINES = 120, 40
 _MIXED_WORD = re.compile(r"[^\W\d_]{2,64}")
+_LATIN_TWINS = frozenset(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u051d\u04bb\u04cf\u03bf\u03bd\u03b9\u03c1\u03b1"
+)
+_COMMAND_LINE = re.compile(r"`|\$ |(?:^|\s)-{1,2}\w|https?://|[|;&]|\.(?:sh|py|js|com|org|io)\b")
+SHORTEST_IMITATION = 3
+NEAR = 200  # characters of a line around a word
 _LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "COPTIC", "LISU")
 
 
@@ -137,15 +165,36 @@ def _hidden_characters(text: str) -> Iterator[_Span]:
 
 def _comments(text: str) -> Iterator[_Span]:
     visible = blank_code(text)
+    headings: set[str] | None = None
     start = visible.find("<!--")
     while start >= 0:
         end = visible.find("-->", start)
         end = len(text) if end < 0 else end
         comment = text[start + 4 : end]
-        if not _DIRECTIVE.match(comment) and len(comment.split()) > 2:
-            message = "An HTML comment reaches agents, and readers of the rendered page miss it."
-            yield _Span("html-comment", FindingSeverity.WARNING, start, end, message)
+        if len(comment.split(maxsplit=_SHORT_COMMENT)) > _SHORT_COMMENT:
+            if headings is None:
+                headings = {
+                    word.lower() for found in _HEADINGS.findall(visible) for word in found.split()
+                }
+            if not _is_technical(comment, headings):
+                message = (
+                    "An HTML comment reaches agents, and readers of the rendered page miss it."
+                )
+                yield _Span("html-comment", FindingSeverity.WARNING, start, end, message)
         start = visible.find("<!--", end)
+
+
+def _is_technical(comment: str, headings: set[str]) -> bool:
+    """Tell whether a comment is for a tool, or marks a section in words of the headings only."""
+    if len(comment) > _LONGEST_DIRECTIVE:
+        return False
+    if _compile(_DIRECTIVE).fullmatch(comment) or _OWN_MARKER.match(comment):
+        return True
+    boundary = _BOUNDARY.match(comment)
+    return (
+        boundary is not None
+        and {word.lower() for word in boundary[1].split()} <= headings | _BOUNDARY_WORDS
+    )
 
 
 def _invisible_markup(text: str) -> Iterator[_Span]:
@@ -154,6 +203,8 @@ def _invisible_markup(text: str) -> Iterator[_Span]:
         message = "This markup hides its text from readers of the rendered page."
         yield _Span("invisible-text", FindingSeverity.ERROR, *found.span(), message)
     for found in _search(_DETAILS, visible):
+        if _OPEN.search(found[0]):
+            continue
         message = "A collapsed section reaches agents, and readers see it only when they open it."
         yield _Span("collapsed-text", FindingSeverity.NOTE, *found.span(), message)
 
@@ -184,9 +235,10 @@ def _find_encoded(text: str) -> Iterator[_Span]:
             if _is_prose(decode(found[0])):
                 message = "This encoded text decodes to readable text."
                 yield _Span("encoded-text", FindingSeverity.ERROR, *found.span(), message)
-    for found in _search(_PERCENT, text):
-        message = "This run of percent-encoded characters hides what it says."
-        yield _Span("encoded-text", FindingSeverity.WARNING, *found.span(), message)
+    for pattern, what in _SPELLED:
+        for found in _search(pattern, text):
+            message = f"This run of {what} hides what it says."
+            yield _Span("encoded-text", FindingSeverity.WARNING, *found.span(), message)
 
 
 def _from_base64(blob: str) -> bytes:
@@ -228,6 +280,22 @@ def _lookalikes(text: str) -> Iterator[_Span]:
         if latin and foreign is not None:
             message = f"The word mixes Latin letters with {unicodedata.name(foreign, 'others')}."
             yield _Span("lookalike-letters", FindingSeverity.ERROR, *found.span(), message)
+        elif not latin and _imitates_command(text, found.start(), found.end()):
+            message = "In a command, the word looks Latin and is not."
+            yield _Span("lookalike-letters", FindingSeverity.ERROR, *found.span(), message)
+
+
+def _imitates_command(text: str, start: int, end: int) -> bool:
+    """Tell whether a word without Latin letters reads as Latin, in a line that is Latin."""
+    word = text[start:end]
+    styled = unicodedata.normalize("NFKC", word).isascii()
+    if len(word) < SHORTEST_IMITATION or not (styled or all(c in _LATIN_TWINS for c in word)):
+        return False
+    first = max(0, start - NEAR)
+    before = text[first:start].rpartition("\n")[2]
+    line = before + word + text[end : end + NEAR].partition("\n")[0]
+    others = line.replace(word, "")
+    return others.isascii() and bool(_COMMAND_LINE.search(others))
 
 
 def _is_lookalike(character: str) -> bool:
