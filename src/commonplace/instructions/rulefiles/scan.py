@@ -120,11 +120,14 @@ def _search(pattern: str, text: str) -> Iterator[re.Match[str]]:
     yield from _compile(pattern).finditer(text)
 
 
-def scan(text: str) -> tuple[ScanFinding, ...]:
-    """Find concealed and dangerous passages, in the order of the text."""
+def scan(text: str, *, secrets: bool = True) -> tuple[ScanFinding, ...]:
+    """Find concealed and dangerous passages, in the order of the text.
+
+    `secrets` looks for credentials too, which takes longer than the rest together.
+    """
     lines = [0, *(found.end() for found in re.finditer("\n", text))]
     findings = []
-    for span in sorted(_spans(text), key=lambda span: (span.start, span.kind)):
+    for span in sorted(_spans(text, secrets), key=lambda span: (span.start, span.kind)):
         line = bisect_right(lines, span.start)
         excerpt = " ".join(text[span.start : span.start + EXCERPT].split())
         findings.append(
@@ -140,7 +143,7 @@ def scan(text: str) -> tuple[ScanFinding, ...]:
     return tuple(findings)
 
 
-def _spans(text: str) -> Iterator[_Span]:
+def _spans(text: str, secrets: bool) -> Iterator[_Span]:
     for search in (
         _hidden_characters,
         _comments,
@@ -149,7 +152,7 @@ def _spans(text: str) -> Iterator[_Span]:
         _find_encoded,
         _fetch_and_run,
         _lookalikes,
-        _secrets,
+        *((_secrets,) if secrets else ()),
     ):
         for count, span in enumerate(search(text)):
             if count == MOST_FINDINGS:
@@ -164,6 +167,8 @@ def _hidden_characters(text: str) -> Iterator[_Span]:
 
 
 def _comments(text: str) -> Iterator[_Span]:
+    if "<!--" not in text:
+        return
     visible = blank_code(text)
     headings: set[str] | None = None
     start = visible.find("<!--")
@@ -198,6 +203,8 @@ def _is_technical(comment: str, headings: set[str]) -> bool:
 
 
 def _invisible_markup(text: str) -> Iterator[_Span]:
+    if "<" not in text:
+        return
     visible = blank_code(text)
     for found in _search(_STYLED, visible):
         message = "This markup hides its text from readers of the rendered page."

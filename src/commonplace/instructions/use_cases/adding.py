@@ -18,6 +18,7 @@ from commonplace.instructions.results.writing import WriteResult
 from commonplace.instructions.store.protocol import CatalogueStore
 from commonplace.instructions.use_cases.committing import check_expected_hash, commit_each
 from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.instructions.use_cases.rule_files.policy import review_hidden_text
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.group_commit import GroupCommitter, PendingWrite, resolve_writes
@@ -140,6 +141,7 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
         rules=rules,
         keep_omitted=existing is not None,
     )
+    concealed = review_hidden_text(request.entry, parts.governance.hidden_text)
     notes = hold_for_review(parts, request.author, existing, document)
     if existing is not None and notes is None:
         pending.value = _propose(parts, request, existing)
@@ -154,7 +156,7 @@ def _plan(parts: CatalogueParts, pending: PendingAdd, catalogue: Catalogue) -> _
             changes_body_only=_changes_body_only(existing, change.after),
         )
     warnings = warnings_of(request.entry, existing, lax=request.lax, rules=rules)
-    return _PlannedAdd(pending, change, existed, (*warnings, *(notes or ())))
+    return _PlannedAdd(pending, change, existed, (*warnings, *concealed, *(notes or ())))
 
 
 def hold_for_review(

@@ -24,6 +24,7 @@ from commonplace.instructions.use_cases.committing import (
     commit_each,
 )
 from commonplace.instructions.use_cases.parts import CatalogueParts
+from commonplace.instructions.use_cases.rule_files.policy import review_hidden_text
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 from commonplace.kernel.json_types import Json
@@ -108,6 +109,7 @@ class _ImportRun:
             refuse_archived(store, id_)
             if mode != "overwrite":
                 refuse_unreadable_file(store, id_)
+        concealed = review_hidden_text(entry, self.parts.governance.hidden_text)
         change = self._prepare(index, entry, existing)
         if change is None:
             return
@@ -115,6 +117,7 @@ class _ImportRun:
         warnings = warnings_of(
             entry, existing if mode == "merge" else None, lax=True, rules=self.parts.rules
         )
+        warnings += concealed
         self.warnings += [EntryWarning(index, id_, warning) for warning in warnings]
 
     def _prepare(
