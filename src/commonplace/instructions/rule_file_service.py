@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from commonplace.instructions.clients.check import RuleReport
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.rule_files.applying import synchronise
+from commonplace.instructions.use_cases.rule_files.checking import check_repository
 from commonplace.instructions.use_cases.rule_files.exporting import (
     RuleExportOptions,
     RuleExportReport,
@@ -55,3 +57,8 @@ class RuleFileService:
         """
         repository = RuleRepository.at(folder)
         return synchronise(self._parts, caller, repository, options)
+
+    def check(self, caller: AuthContext, folder: Path, options: RuleSyncOptions) -> RuleReport:
+        """Check rule files, and whether they are in step with the catalogue."""
+        catalogue = CatalogueRules.read(self._parts)
+        return check_repository(RuleRepository.at(folder), catalogue, options)

@@ -13,7 +13,7 @@ from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say,
 from commonplace.cli.rules import report as reports
 from commonplace.cli.rules import transfer
 from commonplace.cli.rules.effective import find_effective, print_effective
-from commonplace.instructions.clients.check import RuleReport, check_rule_files
+from commonplace.instructions.clients.check import RuleReport
 from commonplace.instructions.clients.table import CLIENTS, Loader
 from commonplace.instructions.engine.effective.outcome import (
     DEFAULT_BUDGET,
@@ -131,6 +131,13 @@ def _find_loader(client: str) -> Loader:
 @app.command()
 def check(
     repo: Annotated[Path, typer.Argument(help="The repository's folder.")] = Path(),
+    catalogue: Annotated[
+        bool,
+        typer.Option("--catalogue", help="Compare with the catalogue too: drift and losses."),
+    ] = False,
+    repository: Annotated[
+        str, typer.Option(help="Name of the repository; default: of its git remote or folder.")
+    ] = "",
     strict: Annotated[
         bool, typer.Option("--strict", help="Warnings fail too, not only errors.")
     ] = False,
@@ -143,15 +150,17 @@ def check(
     """Check the rule files of a repository; exit code 1 if there are errors.
 
     Finds hidden characters, invisible and encoded text, commands that run what they fetch,
-    credentials, dead globs, files that clients cut or never read, broken imports and skills.
+    credentials, dead globs, files that clients cut or never read, broken imports and skills,
+    files that contradict each other, and exported files that were edited or deleted.
 
     Example:
       commonplace rules check
+      commonplace rules check --catalogue --sarif
       commonplace rules check ./service --strict --markdown
     """
     if sum((sarif, markdown, as_json)) > 1:
         raise typer.BadParameter("give one of --sarif, --markdown and --json")
-    report = check_rule_files(FolderTree(_folder(repo)))
+    report = _check(repo, repository, catalogue)
     if as_json:
         print_json(reports.as_json(report))
     elif sarif:
@@ -164,6 +173,15 @@ def check(
         strict and report.count(FindingSeverity.WARNING)
     )
     raise typer.Exit(1 if failing else 0)
+
+
+def _check(folder: Path, repository: str, catalogue: bool) -> RuleReport:
+    from commonplace.instructions.use_cases.rule_files.checking import check_repository
+    from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+
+    if not catalogue:
+        return check_repository(RuleRepository.at(folder))
+    return transfer.check_with_catalogue(folder, repository)
 
 
 def _print_report(report: RuleReport) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from urllib.parse import quote
 
 from commonplace import __version__
 from commonplace.instructions.clients.check import RuleFinding, RuleReport
@@ -35,7 +36,7 @@ def as_sarif(report: RuleReport) -> JsonObject:
 
 
 def _sarif_result(finding: RuleFinding) -> JsonObject:
-    place: JsonObject = {"artifactLocation": {"uri": finding.path}}
+    place: JsonObject = {"artifactLocation": {"uri": quote(finding.path)}}
     if finding.line:
         place["region"] = {"startLine": finding.line}
     return {

@@ -15,6 +15,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
+    from commonplace.instructions.clients.check import RuleReport
     from commonplace.instructions.engine.mirror import Side
     from commonplace.instructions.rule_file_service import RuleFileService
     from commonplace.instructions.use_cases.rule_files.exporting import RuleExportReport
@@ -241,6 +242,17 @@ def _side(prefer: str) -> Side | None:
             hint="Use --prefer files or --prefer catalogue.",
         )
     return sides.get(prefer)
+
+
+def check_with_catalogue(folder: Path, repository: str) -> RuleReport:
+    """Check the rule files of a folder, and whether they are in step with the catalogue."""
+    from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+    from commonplace.instructions.use_cases.rule_files.syncing import RuleSyncOptions
+    from commonplace.kernel.auth import local_user
+
+    name = repository or RuleRepository.at(folder).name
+    options = RuleSyncOptions(name, catalogue_name(), allow_removals=True, dry_run=True)
+    return _service().check(local_user(), folder, options)
 
 
 def catalogue_name() -> str:

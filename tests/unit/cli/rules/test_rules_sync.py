@@ -176,3 +176,21 @@ def test_exported_files_are_synchronised_by_their_markers(repo: Path, run: Run) 
     assert changes(run("rules", "sync", repo)) == {"to_files": ["GEMINI.md#house"]}
     assert "House rule, again." in gemini.read_text()
     assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_a_rule_with_several_files_stays_one_rule(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    run("rules", "export", repo, "--to", "kiro")
+    assert changes(run("rules", "sync", repo)) == {}
+    copy = repo / ".kiro/steering/go.md"
+    copy.write_text(copy.read_text().replace("gofmt", "gofumpt"))
+    report = run("rules", "sync", repo)
+    assert report["to_catalogue"] == [".kiro/steering/go.md"]
+    assert report["to_files"] == [".cursor/rules/go.mdc"]
+    assert "gofumpt" in (repo / ".cursor/rules/go.mdc").read_text()
+    copy.unlink()
+    assert changes(run("rules", "sync", repo)) == {}
+    assert body_of(run, "go") == "# Go\n\nUse gofumpt."
+    assert run("call", "instructions_list", "{}")["count"] == 2
+    report = run("rules", "import", repo)
+    assert not {"imported", "updated", "conflict"} & set(report["counts"])

@@ -231,3 +231,20 @@ def test_an_export_never_follows_a_link(repo: Path, run: Run, clean_home: Path) 
     (target / ".cursor/rules/go.mdc").symlink_to(outside / "file")
     run("rules", "export", target, "--to", "cursor", "--force", code=1)
     assert (outside / "file").read_text() == "keep"
+
+
+def test_copies_for_several_clients_are_one_rule_in_a_new_catalogue(
+    repo: Path, run: Run, clean_home: Path
+) -> None:
+    entry = {"id": "two", "body": "Two folders.", "appliesTo": ["api/**", "web/**"], "lax": True}
+    run("call", "instructions_add", json.dumps({"entry": entry}))
+    target = clean_home / "target"
+    target.mkdir()
+    for client in ("gemini", "agents-md"):
+        run("rules", "export", target, "--to", client)
+    new = ["--data", clean_home / "new"]
+    report = run(*new, "rules", "import", target)
+    assert report["counts"]["imported"] == 1
+    assert report["counts"]["kept"] == 3
+    item = run(*new, "call", "instructions_get", '{"id": "two"}')["item"]
+    assert (item["activation"], item["appliesTo"]) == ("glob", ["api/**", "web/**"])

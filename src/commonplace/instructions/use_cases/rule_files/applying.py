@@ -17,6 +17,7 @@ from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.removing import RemovalOptions, remove
 from commonplace.instructions.use_cases.rule_files.importing import (
     CatalogueRules,
+    origin_key,
     with_extensions,
 )
 from commonplace.instructions.use_cases.rule_files.policy import (
@@ -119,7 +120,9 @@ class _RuleSync:
         return origin is None or origin.repository == self.options.repository
 
     def _update_catalogue(self) -> None:
-        names, entries = [], []
+        names: list[str] = []
+        entries: list[JsonObject] = []
+        changed: dict[str, str] = {}
         taken = {*self.catalogue.documents}
         for name in self.comparison.plan.to_database:
             rule = self.comparison.rules[name]
@@ -130,15 +133,21 @@ class _RuleSync:
                 continue
             id_ = self.comparison.ids.get(name) or self._new_id(rule, taken)
             taken.add(id_)
+            entry = self._entry(rule, id_)
+            if id_ in changed:
+                if changed[id_] != entry["body"]:
+                    self.report.conflicts[name] = "another file of the same rule changed too"
+                continue
+            changed[id_] = entry["body"]
             names.append(name)
-            entries.append(self._entry(rule, id_))
+            entries.append(entry)
         if entries:
             done = import_entries(self.parts, self.caller, entries, EntryImportOptions("merge"))
             for failure in done.failures:
                 self.report.problems[names[failure.index]] = f"{failure.error}: {failure.hint}"
         self.report.to_catalogue = [name for name in names if name not in self.report.problems]
         gone = self.comparison.plan.removed_from_database
-        removed = {self.comparison.ids[name]: name for name in gone}
+        removed = {self.comparison.ids[name]: name for name in gone if name in self.comparison.ids}
         if removed:
             options = RemovalOptions(confirm=True, missing_ok=True)
             outcome = remove(self.parts, self.caller, list(removed), options)
@@ -155,7 +164,12 @@ class _RuleSync:
         content = _decode(rule.file.data)
         before = read_found(path, rewrite(path, content, rule.found, stored), rule.found)
         changed = take_over(stored, before or stored, rule.found.rule)
-        return with_extensions(entry_of(changed, id_, rule.origin), self.catalogue, True)
+        origin = RuleOrigin.of(document)
+        if origin is not None and origin_key(origin) != origin_key(rule.origin):
+            kept = origin  # a copy changed: the rule still comes from where it came from
+        else:
+            kept = rule.origin
+        return with_extensions(entry_of(changed, id_, kept), self.catalogue, True)
 
     def _update_file(self, name: str) -> None:
         """Write the catalogue's rule into its file, unless the file changed meanwhile."""
@@ -235,21 +249,33 @@ class _RuleSync:
         catalogue = CatalogueRules.read(self.parts)
         open_names = {*self.report.conflicts, *self.report.problems}
         after = compare_sides(catalogue, self.repository, _lenient(self.options))
-        state = {name: entry for name, entry in known.items() if name in open_names}
-        for name, rule in after.rules.items():
-            id_ = after.ids.get(name)
-            if name in open_names or id_ not in catalogue.documents:
-                continue
-            if name in after.plan.same or name in self._touched():
-                state[name] = {
-                    "id": str(id_),
-                    "file": rule.found.rule.hash,
-                    "catalogue": catalogue.hash_of(str(id_)),
-                }
-        self.report.in_step = len([name for name in state if name not in open_names])
+        present = after.rules.keys() | after.ids.keys()
+        state = {name: entry for name, entry in known.items() if name in present}
+        # What was in step before this round is the base of the next, also if one side changed now.
+        for name in self.comparison.plan.same:
+            self._record(state, self.comparison, self.catalogue, name)
+        in_step = {*after.plan.same, *self._touched()} - open_names
+        for name in in_step:
+            self._record(state, after, catalogue, name)
+        self.report.in_step = len(in_step)
         content = {"version": 1, "catalogue": self.options.catalogue, "rules": state}
         if state or known:
             self.repository.save_state(STATE, content)
+
+    def _record(
+        self,
+        state: dict[str, dict[str, str]],
+        comparison: SyncComparison,
+        catalogue: CatalogueRules,
+        name: str,
+    ) -> None:
+        rule, id_ = comparison.rules.get(name), comparison.ids.get(name)
+        if rule is not None and id_ is not None and id_ in catalogue.documents:
+            state[name] = {
+                "id": id_,
+                "file": rule.found.rule.hash,
+                "catalogue": catalogue.hash_of(id_),
+            }
 
     def _touched(self) -> set[str]:
         return {*self.report.to_catalogue, *self.report.to_files}

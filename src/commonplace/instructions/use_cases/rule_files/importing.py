@@ -132,6 +132,8 @@ class _RuleImport:
     entries: list[JsonObject] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)  # of the outcomes of the entries
     _taken: set[str] = field(default_factory=set)
+    _planned: dict[str, tuple[int, FoundRule]] = field(default_factory=dict)
+    """Rules with markers that are written, with the places of their entries."""
 
     def plan_file(self, file: ExaminedFile) -> None:
         """Decide about the rules of one file."""
@@ -150,20 +152,39 @@ class _RuleImport:
 
     def _plan_rule(self, file: ExaminedFile, reading: RuleReading, found: FoundRule) -> None:
         origin = make_origin(file, reading.client, found, self.options.repository)
-        id_, known = self._identify(file.path, found, origin)
-        self._taken.add(id_)
         unusable = find_unusable_globs(found.rule)
         notes = [*reading.notes, *(f"{glob}: {why}" for glob, why in unusable.items())]
         outcome = RuleFileOutcome(
             file.path,
             IMPORTED,
             reading.client,
-            id_,
+            None,
             found.line,
             notes=tuple(notes),
             findings=find_hidden_text(found.rule.text + "\n" + found.rule.description),
         )
-        self._decide(outcome, found, origin, known)
+        if found.id in self._planned:
+            self._plan_copy(replace(outcome, id=found.id), found)
+            return
+        id_, known = self._identify(file.path, found, origin)
+        self._decide(replace(outcome, id=id_), found, origin, known)
+
+    def _plan_copy(self, outcome: RuleFileOutcome, found: FoundRule) -> None:
+        """Decide about another copy of a rule that this import brings, as exports write them."""
+        place, first = self._planned[str(found.id)]
+        reason = f"a copy of {self.outcomes[self._places[place]].path}"
+        if not found.rule.dialect and found.rule.text == first.rule.text and found.rule.globs:
+            # One rule about several folders has a copy in each.
+            globs = tuple(dict.fromkeys((*first.rule.globs, *found.rule.globs)))
+            merged = replace(first, rule=replace(first.rule, globs=globs))
+            self._planned[str(found.id)] = (place, merged)
+            origin = RuleOrigin(**self.entries[place]["origin"])
+            self.entries[place] = entry_of(merged.rule, str(found.id), origin)
+        elif not found.intact and found.rule.hash != first.rule.hash:
+            reason = f"it differs from {self.outcomes[self._places[place]].path}"
+            self.outcomes.append(replace(outcome, status=CONFLICT, reason=reason))
+            return
+        self.outcomes.append(replace(outcome, status=KEPT, reason=reason))
 
     def _decide(
         self, outcome: RuleFileOutcome, found: FoundRule, origin: RuleOrigin, known: bool
@@ -176,6 +197,8 @@ class _RuleImport:
             status, reason = BLOCKED, "it hides text, and the policy refuses that"
         self.outcomes.append(replace(outcome, status=status, reason=reason))
         if status in WRITTEN:
+            if found.id is not None:
+                self._planned[id_] = (len(self.entries), found)
             self._places.append(len(self.outcomes) - 1)
             self.entries.append(
                 with_extensions(entry_of(found.rule, id_, origin), self.catalogue, known)
@@ -184,13 +207,19 @@ class _RuleImport:
     def _identify(self, path: str, found: FoundRule, origin: RuleOrigin) -> tuple[str, bool]:
         """Return the id of a rule, and whether the catalogue has it."""
         documents = self.catalogue.documents
-        if found.id is not None and found.id not in self._taken:
-            return found.id, found.id in documents
         for id_ in self.catalogue.by_origin.get(origin_key(origin), ()):
-            if id_ not in self._taken:
+            if id_ not in self._taken and found.id in (None, id_):
+                self._taken.add(id_)
                 return id_, True
+        if found.id is not None and found.id in documents:
+            return found.id, True  # an export: the rule itself comes from somewhere else
+        if found.id is not None and found.id not in self._taken:
+            self._taken.add(found.id)
+            return found.id, False
         candidate = candidate_id(path, found.rule.title)
-        return numbered(candidate, self._taken | documents.keys()), False
+        id_ = numbered(candidate, self._taken | documents.keys())
+        self._taken.add(id_)
+        return id_, False
 
     def _compare(self, id_: str, found: FoundRule, origin: RuleOrigin) -> tuple[str, str]:
         """Compare a rule with the catalogue's: three ways, by the hash of the last import."""

@@ -106,6 +106,11 @@ def compare_sides(
             # A hash that has not changed since the last time stands for the common state.
             same = known is not None and known["catalogue"] == stored_hash
             stored[name] = str(common) if same else stored_hash
+    for name in [name for name in ids if name not in rules]:
+        if ids[name] in {rule.id for rule in rules.values()}:  # another file has the rule
+            del ids[name]
+            base.pop(name, None)
+            stored.pop(name, None)
     plan = plan_mirror(base, files, stored, options.prefer)
     if not options.allow_removals:
         _check_removals("catalogue", len(plan.removed_from_database), len(stored))
@@ -147,8 +152,6 @@ def _find_rules(
             name = f"{file.path}#{found.id}" if shared else file.path
             origin = make_origin(file, file.reading.client, found, options.repository)
             id_ = _link(catalogue, found, origin, state.get(name), taken)
-            if id_ is not None:
-                taken.add(id_)
             rules[name] = SyncedRule(name, file, found, origin, id_)
     return rules, problems
 
@@ -160,13 +163,17 @@ def _link(
     known: Mapping[str, str] | None,
     taken: set[str],
 ) -> str | None:
-    """Return the catalogue's rule that a rule of a file belongs to."""
+    """Return the catalogue's rule that a rule of a file belongs to.
+
+    A rule may have several files: the one it came from, and exports that carry its marker.
+    """
     if known is not None:
         return known["id"]
     for id_ in catalogue.by_origin.get(origin_key(origin), ()):
-        if id_ not in taken:
+        if id_ not in taken and found.id in (None, id_):
+            taken.add(id_)
             return id_
-    return found.id if found.id in catalogue.documents and found.id not in taken else None
+    return found.id if found.id in catalogue.documents else None
 
 
 def _last_import(catalogue: CatalogueRules, rule: SyncedRule | None, id_: str | None) -> str | None:

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from catalogue_helpers import CALLER
+
 from commonplace.instructions.assembly import build_service
 from commonplace.instructions.results.writing import EntryRefusal, WriteResult
 from commonplace.instructions.service import InstructionsService
