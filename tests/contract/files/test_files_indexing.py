@@ -11,6 +11,7 @@ import pytest
 from files_box import AERO_TEXT, Box, MakeBox
 
 from commonplace.files.model import IndexChange
+from commonplace.files.store.protocol import IndexStep
 from commonplace.files.tools.writing import writing_tools
 from commonplace.kernel.settings import FilesIndex, FilesSettings
 from commonplace.search.model import Partition, Passage
@@ -195,7 +196,7 @@ def test_a_write_during_indexing_leaves_a_job_for_the_newer_state(box: Box) -> N
     job = asyncio.run(index.claim("one", 10))[0]  # type: ignore[attr-defined]
     box.write("/a", "thimble")
     digest = hashlib.sha256(b"needle").hexdigest()
-    applied = asyncio.run(index.apply(job, digest, IndexChange(), (), complete=True))
+    [applied] = asyncio.run(index.apply([IndexStep(job, digest, IndexChange(), (), last=True)]))
     assert applied is False
     assert box.call("file_index_status")["pending"] == 1
     box.index()

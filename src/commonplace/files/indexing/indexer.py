@@ -12,14 +12,15 @@ import logging
 import os
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from commonplace.files.engine.reindex import difference, symbols_of, terms_of
 from commonplace.files.indexing.embedding import EmbeddingWorker
-from commonplace.files.model import IndexChange, Job, Source, Terms
-from commonplace.files.store.protocol import FileStore, JobStore
+from commonplace.files.model import IndexChange, Job, Source
+from commonplace.files.store.protocol import FileStore, IndexStep, JobStore
 from commonplace.files.symbols import FileSymbols
 from commonplace.search.code.structure import Structure
 from commonplace.storage.failures import describe_publicly
@@ -255,32 +256,37 @@ class Indexer:
                 self._begin_large(job)
             else:
                 now.append((job, source))
-        steps = await asyncio.to_thread(_all_steps, now, self._reader)
-        finished = await asyncio.gather(
-            *(self._finish(*work, made) for work, made in zip(now, steps, strict=True))
-        )
-        self.completed += sum(finished)
+        made = await asyncio.to_thread(_all_steps, now, self._reader)
+        short: list[IndexStep] = []
+        beside = []
+        for (job, _), steps in zip(now, made, strict=True):
+            if isinstance(steps, list) and len(steps) == 1:
+                short += steps
+            else:
+                beside.append(self._finish(job, steps))
+        beside += [self._finish_together(batch) for batch in _batches(short)]
+        self.completed += sum(await asyncio.gather(*beside))
         self._wake_embedding()
 
-    async def _finish(self, job: Job, source: Source, steps: list[Step] | Exception) -> bool:
-        """Apply the steps of a small file; return whether it is indexed."""
+    async def _finish_together(self, steps: Sequence[IndexStep]) -> int:
+        """Apply the only steps of several files at once; return how many are indexed."""
+        try:
+            return sum(await self._jobs.apply(steps))
+        except Exception:  # one bad file must not stop the others: find it
+            return sum([await self._finish(step.job, [step]) for step in steps])
+
+    async def _finish(self, job: Job, steps: Sequence[IndexStep] | Exception) -> int:
+        """Apply the steps of a small file; return 1 if it is indexed."""
         try:
             if isinstance(steps, Exception):
                 raise steps
             for step in steps:
-                if not await self._jobs.apply(
-                    job,
-                    source.content_hash,
-                    step.change,
-                    step.terms,
-                    complete=step.last,
-                    symbols=step.symbols,
-                ):
-                    return False  # another worker has the job, or the file changed
-            return True
+                if not all(await self._jobs.apply([step])):
+                    return 0  # another worker has the job, or the file changed
+            return 1
         except Exception as error:  # one bad file must not stop the others
             await self._fail(job, error)
-            return False
+            return 0
 
     def _begin_large(self, job: Job) -> None:
         task = asyncio.create_task(self._work_large(job))
@@ -303,15 +309,8 @@ class Indexer:
             for number, part in enumerate(remaining, 1):
                 last = number == len(remaining)
                 async with self._turn:
-                    step = await asyncio.to_thread(_analyse, part, last, symbols)
-                    if not await self._jobs.apply(
-                        job,
-                        source.content_hash,
-                        part,
-                        step.terms,
-                        complete=last,
-                        symbols=step.symbols,
-                    ):
+                    step = await asyncio.to_thread(_analyse, job, source, part, last, symbols)
+                    if not all(await self._jobs.apply([step])):
                         return
             self.completed += 1
         except Exception as error:  # one bad file must not stop the others
@@ -366,19 +365,27 @@ class Indexer:
             self._reader.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A part of a change, ready to be applied in one transaction."""
-
-    change: IndexChange
-    terms: list[Terms]
-    last: bool
-    symbols: FileSymbols | None = None  # of the last step
-
-
-def _analyse(part: IndexChange, last: bool, symbols: FileSymbols | None) -> Step:
+def _analyse(
+    job: Job, source: Source, part: IndexChange, last: bool, symbols: FileSymbols | None
+) -> IndexStep:
     terms = [terms_of(chunk) for chunk in (*part.added, *part.reworded)]
-    return Step(part, terms, last, symbols if last else None)
+    return IndexStep(job, source.content_hash, part, terms, last, symbols if last else None)
+
+
+def _batches(steps: Sequence[IndexStep]) -> Iterator[list[IndexStep]]:
+    """Yield steps of one project that together change as much as one step may."""
+    places: dict[tuple[str, str], list[IndexStep]] = defaultdict(list)
+    for step in steps:
+        places[step.job.tenant, step.job.project].append(step)
+    for batch in places.values():
+        begin, size = 0, 0
+        for at, step in enumerate(batch):
+            chunks = len(step.terms) + len(step.change.removed)
+            if size and size + chunks > STEP_CHUNKS:
+                yield batch[begin:at]
+                begin, size = at, 0
+            size += chunks
+        yield batch[begin:]
 
 
 def _compare(
@@ -392,18 +399,18 @@ def _compare(
     return change, symbols_of(job.path, source, structure)
 
 
-def _steps(job: Job, source: Source, reader: StructureReader | None) -> Iterator[Step]:
+def _steps(job: Job, source: Source, reader: StructureReader | None) -> Iterator[IndexStep]:
     change, symbols = _compare(job, source, reader)
     parts = change.steps(STEP_CHUNKS)
     for number, part in enumerate(parts, 1):
-        yield _analyse(part, number == len(parts), symbols)
+        yield _analyse(job, source, part, number == len(parts), symbols)
 
 
 def _all_steps(
     work: Sequence[tuple[Job, Source]], reader: StructureReader | None
-) -> list[list[Step] | Exception]:
+) -> list[list[IndexStep] | Exception]:
     """Return the steps of each job, or the error that analysing it raised."""
-    made: list[list[Step] | Exception] = []
+    made: list[list[IndexStep] | Exception] = []
     for job, source in work:
         try:
             made.append(list(_steps(job, source, reader)))

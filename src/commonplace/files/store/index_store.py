@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -10,7 +11,6 @@ from commonplace.files.model import (
     AddedChunk,
     FilePath,
     IndexBacklog,
-    IndexChange,
     IndexedChunk,
     IndexState,
     Job,
@@ -21,16 +21,19 @@ from commonplace.files.model import (
     VectorJob,
     with_vectors,
 )
+from commonplace.files.store.protocol import IndexStep
 from commonplace.files.store.symbols.writer import SymbolWriter
 from commonplace.files.store.units import IndexUnits, microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
-from commonplace.files.symbols import FileSymbols, IndexVersions
+from commonplace.files.symbols import IndexVersions
 from commonplace.search.model import IndexDocument, Partition, Passage
 from commonplace.storage.fair_queue import FairQueue
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
 from commonplace.storage.relational import Row, SqlConnection
 
 COLLECTION = "files"
+Documents = list[tuple[int, IndexDocument]]
+"""Words to index, by chunk id."""
 
 
 def partition_of(tenant: str, project: str) -> Partition:
@@ -284,32 +287,14 @@ class SqlIndexStore:
 
         return await self._units.scan(read)
 
-    async def apply(
-        self,
-        job: Job,
-        content_hash: str | None,
-        step: IndexChange,
-        terms: Sequence[Terms],
-        *,
-        complete: bool,
-        symbols: FileSymbols | None = None,
-    ) -> bool:
-        def work(connection: SqlConnection) -> bool:
-            if not self._is_leased(connection, job) or not self._is_unchanged(
-                connection, job, content_hash
-            ):
-                # a newer generation of the job is queued, or another worker has the job
-                return False
-            self._remove(connection, job, step.removed)
-            self._move(connection, job, step.moved)
-            self._add(connection, job, step.added, terms[: len(step.added)])
-            self._reword(connection, job, step.reworded, terms[len(step.added) :])
-            if complete:
-                self._symbols.replace(connection, job, symbols)
-                self._outbox.complete(connection, _lease(job))
-                for queue in self._vectors:
-                    queue.enqueue(connection, job)
-            return True
+    async def apply(self, steps: Sequence[IndexStep]) -> list[bool]:
+        def work(connection: SqlConnection) -> list[bool]:
+            documents: dict[Partition, Documents] = defaultdict(list)
+            applied = [self._apply(connection, step, documents) for step in steps]
+            # in one order everywhere: two workers do not block each other
+            for partition in sorted(documents, key=lambda place: (place.tenant, place.scope)):
+                self._words.put(connection, partition, documents[partition])
+            return applied
 
         return await self._units.commit(work)
 
@@ -341,6 +326,30 @@ class SqlIndexStore:
         )
 
     # Inside one step
+
+    def _apply(
+        self, connection: SqlConnection, step: IndexStep, documents: dict[Partition, Documents]
+    ) -> bool:
+        """Apply a step, except its words: those are added to `documents`."""
+        job, change = step.job, step.change
+        if not self._is_leased(connection, job) or not self._is_unchanged(
+            connection, job, step.content_hash
+        ):
+            # a newer generation of the job is queued, or another worker has the job
+            return False
+        added, reworded = step.terms[: len(change.added)], step.terms[len(change.added) :]
+        self._remove(connection, job, change.removed)
+        self._move(connection, job, change.moved)
+        words = self._add(connection, job, change.added, added)
+        words += self._reword(connection, job, change.reworded, reworded)
+        if words:
+            documents[partition_of(job.tenant, job.project)] += words
+        if step.last:
+            self._symbols.replace(connection, job, step.symbols)
+            self._outbox.complete(connection, _lease(job))
+            for queue in self._vectors:
+                queue.enqueue(connection, job)
+        return True
 
     def _is_leased(self, connection: SqlConnection, job: Job) -> bool:
         values = {"id": job.id, "generation": job.generation, "owner": self._owner}
@@ -388,7 +397,8 @@ class SqlIndexStore:
         job: Job,
         chunks: Sequence[AddedChunk],
         terms: Sequence[Terms],
-    ) -> None:
+    ) -> Documents:
+        """Store chunks; return what their words are to be indexed as."""
         asked = []
         for chunk in chunks:
             values = {
@@ -405,13 +415,12 @@ class SqlIndexStore:
                 "now": self._now(),
             }
             asked.append(connection.execute(self._queries["chunk_insert"], values))
-        documents = []
+        documents: Documents = []
         for rows, fields in zip(asked, terms, strict=True):
             row = rows.fetchone()
             assert row is not None
             documents.append((int(row[0]), IndexDocument(key_of(job.path, row[0]), fields)))
-        if documents:
-            self._words.put(connection, partition_of(job.tenant, job.project), documents)
+        return documents
 
     def _reword(
         self,
@@ -419,17 +428,19 @@ class SqlIndexStore:
         job: Job,
         chunks: Sequence[AddedChunk],
         terms: Sequence[Terms],
-    ) -> None:
-        """Replace the words of stored chunks; their ids, and so their vectors, stay."""
+    ) -> Documents:
+        """Remove the words of stored chunks and return the new ones.
+
+        Their ids, and so their vectors, stay.
+        """
         if not chunks:
-            return
+            return []
         partition = partition_of(job.tenant, job.project)
         self._words.drop(connection, partition, job.path, [chunk.id for chunk in chunks])
-        documents = [
+        return [
             (chunk.id, IndexDocument(key_of(job.path, chunk.id), fields))
             for chunk, fields in zip(chunks, terms, strict=True)
         ]
-        self._words.put(connection, partition, documents)
 
 
 def _place(
