@@ -175,13 +175,9 @@ class IndexSearcher:
         self, connection: SqlConnection, plan: QueryPlan, ranked: Sequence[RankedDocument]
     ) -> LexicalResult:
         """Say which query terms each ranked document holds."""
-        parameters = {
-            "terms": _json(list(plan.ids)),
-            "documents": _json([row.id for row in ranked]),
-        }
         matched: dict[int, set[str]] = {row.id: set() for row in ranked}
-        for document_id, term_id in connection.execute(self._queries["posting_terms"], parameters):
-            matched[int(document_id)].add(plan.ids[int(term_id)])
+        for document_id, term_id in self._ranker.matching(connection, plan, list(matched)):
+            matched[document_id].add(plan.ids[term_id])
         for term, name in plan.buffered_weights:
             for document_id, _, _ in plan.buffered.postings[term, name]:
                 if document_id in matched:

@@ -38,11 +38,12 @@ ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
 
 @dataclass(slots=True)
 class _List:
-    """The postings of a term, as columns."""
+    """The postings of a term, as columns; complete for documents up to the id `upto`."""
 
     ids: Integers
     frequencies: Smalls
     lengths: Smalls
+    upto: int = 0
 
     @property
     def columns(self) -> tuple[Any, Any, Any]:
@@ -74,15 +75,18 @@ class PostingCache:
         first: int,
         *,
         refresh: bool = False,
+        buffered: bool = True,
     ) -> Iterator[tuple[int, float]]:
         """Yield (document id, score), best first, ties by id.
 
         The first `first` are cheap; going on sorts the rest. Deleted documents may be among them,
-        unless `refresh` reads the lists from their rows again.
+        unless `refresh` reads the lists from their rows again. `buffered`: some documents of the
+        partition are in the write buffer, and will get postings behind later ids.
         """
         import numpy as np
 
-        lists = [(term, self._list(connection, term.term_id, refresh)) for term in terms]
+        upto = 0 if buffered else self._last_document(connection)
+        lists = [(term, self._list(connection, term.term_id, refresh, upto)) for term in terms]
         lists = [(term, found) for term, found in lists if len(found.ids)]
         if not lists:
             return
@@ -96,6 +100,29 @@ class PostingCache:
             ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0)
         )
 
+    def matching(
+        self, terms: Sequence[TermWeight], document_ids: Sequence[int]
+    ) -> list[tuple[int, int]] | None:
+        """Return which (document id, term id) belong together.
+
+        None if a list is not in memory, or not complete up to the newest of the documents.
+        """
+        import numpy as np
+
+        if not document_ids:
+            return []
+        wanted = np.array(sorted(document_ids), dtype=np.int64)
+        pairs: list[tuple[int, int]] = []
+        for term in terms:
+            found = self._lists.peek(term.term_id)
+            if found is None or found.upto < wanted[-1]:
+                return None
+            if len(found.ids):
+                at = np.minimum(np.searchsorted(found.ids, wanted), len(found.ids) - 1)
+                held = wanted[found.ids[at] == wanted]
+                pairs += [(document_id, term.term_id) for document_id in held.tolist()]
+        return pairs
+
     def size(self) -> dict[str, int]:
         return {
             "entries": len(self._lists),
@@ -103,28 +130,31 @@ class PostingCache:
             "most_bytes": self._budget_bytes,
         }
 
-    def _list(self, connection: SqlConnection, term_id: int, refresh: bool) -> _List:
+    def _list(self, connection: SqlConnection, term_id: int, refresh: bool, upto: int) -> _List:
+        """Return a list that is complete up to a document id; 0: as far as the rows go."""
         import numpy as np
 
-        known = self._lists.peek(term_id) if not refresh else None
+        known = self._lists.get(term_id) if not refresh else None
+        if known is not None and 0 < upto <= known.upto:
+            return known
         if known is None and not refresh:
             known = self._load_packed(connection, term_id)
         last = int(known.ids[-1]) if known is not None and len(known.ids) else 0
         fresh = read_postings(connection, self._queries, term_id, last)
         made = _unpack(fresh)
-        if known is not None:
-            made = (
-                known
-                if not len(fresh)
-                else _List(
-                    *(
-                        np.concatenate(pair)
-                        for pair in zip(known.columns, made.columns, strict=True)
-                    )
-                )
-            )
+        if known is not None and not len(fresh):
+            made = known
+        elif known is not None:
+            pairs = zip(known.columns, made.columns, strict=True)
+            ids, frequencies, lengths = (np.concatenate(pair) for pair in pairs)
+            made = _List(ids, frequencies, lengths)
+        made.upto = max(made.upto, upto)
         self._lists.put(term_id, made)
         return made
+
+    def _last_document(self, connection: SqlConnection) -> int:
+        row = connection.execute(self._queries["last_document"]).fetchone()
+        return int(row[0]) if row else 0
 
     def _load_packed(self, connection: SqlConnection, term_id: int) -> _List | None:
         import numpy as np

@@ -40,6 +40,12 @@ class Ranker(Protocol):
         """
         ...
 
+    def matching(
+        self, connection: SqlConnection, plan: QueryPlan, document_ids: Sequence[int]
+    ) -> Iterable[tuple[int, int]]:
+        """Return which (document id, term id) of a plan belong together."""
+        ...
+
 
 class SqlRanker:
     """`Ranker` by the ranking statement of the database."""
@@ -59,6 +65,16 @@ class SqlRanker:
             if len(ranked) >= wanted or len(rows) < size:
                 break
         return ranked
+
+    def matching(
+        self, connection: SqlConnection, plan: QueryPlan, document_ids: Sequence[int]
+    ) -> Iterable[tuple[int, int]]:
+        parameters = {
+            "terms": orjson.dumps(list(plan.ids)).decode(),
+            "documents": orjson.dumps(list(document_ids)).decode(),
+        }
+        rows = connection.execute(self._queries["posting_terms"], parameters)
+        return [(int(document_id), int(term_id)) for document_id, term_id in rows]
 
     def rank_given(
         self,

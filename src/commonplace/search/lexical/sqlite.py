@@ -5,7 +5,7 @@ in memory where numpy is installed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from commonplace.search.lexical.packing import LEAST_DOCUMENTS, Packing
 from commonplace.search.lexical.plan import QueryPlan, leading_terms
 from commonplace.search.lexical.posting_cache import PostingCache
 from commonplace.search.lexical.ranking import RankedDocument, SqlRanker
-from commonplace.search.lexical.write_buffer import WriteBuffer
+from commonplace.search.lexical.write_buffer import EMPTY, WriteBuffer
 from commonplace.search.model import (
     EVEN,
     LexicalResult,
@@ -65,12 +65,21 @@ class CachedRanker:
         if plan.postings <= INLINE_POSTINGS:
             return self._sql.best(connection, plan, first, prefix, wanted)
         room = first + first // 2  # some of the best may have been deleted
-        rows = self._cache.ranked(connection, plan.weighted, room)
+        buffered = plan.buffered.state != EMPTY
+        rows = self._cache.ranked(connection, plan.weighted, room, buffered=buffered)
         ranked, deleted = self._sql.add_keys(connection, plan, rows, prefix, wanted)
         if deleted > DELETED_SHARE * wanted:
             rows = self._cache.ranked(connection, plan.weighted, first, refresh=True)
             ranked, _ = self._sql.add_keys(connection, plan, rows, prefix, wanted)
         return ranked
+
+    def matching(
+        self, connection: AnyConnection, plan: QueryPlan, document_ids: Sequence[int]
+    ) -> Iterable[tuple[int, int]]:
+        pairs = None
+        if plan.postings > INLINE_POSTINGS:
+            pairs = self._cache.matching(plan.weighted, document_ids)
+        return pairs if pairs is not None else self._sql.matching(connection, plan, document_ids)
 
 
 class SqlitePostings(IndexWriter):

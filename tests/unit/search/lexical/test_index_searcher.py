@@ -294,6 +294,16 @@ def test_cached_lists_rank_as_the_tables_do(database: Database, postings: Sqlite
         )  # type: ignore[misc]
         put(database, postings, {f"/e{step}-{n}": text() for n in range(40)})
         put(database, postings, {best[6]: text()})
+        newest = [best[6], f"/e{step}-39", f"/s{step}-0"]
+        for number in range(step % 3):  # buffered now, in the lists after the next step
+            document = IndexDocument(f"/s{step}-{number}", {"body": text().split()})
+            database.write_now(
+                lambda connection, document=document: postings.put_soon(connection, HERE, document)
+            )  # type: ignore[misc]
+        for store in (postings, without):
+            assert asyncio.run(
+                store.score_keys(HERE, ["w0", "w1", "w2"], newest, weights=BODY)
+            ) == asyncio.run(without.score_keys(HERE, ["w0", "w1", "w2"], newest, weights=BODY))
 
 
 def pack(postings: SqlitePostings) -> int:
