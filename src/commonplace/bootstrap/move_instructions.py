@@ -16,6 +16,8 @@ from commonplace.instructions.store.history import ChangeHistory
 from commonplace.instructions.store.journal import state_directory
 from commonplace.instructions.store.postgres.catalogue import PostgresCatalogueStore
 from commonplace.instructions.store.postgres.files import InstructionFile
+from commonplace.instructions.store.review.file import ReviewFile
+from commonplace.instructions.store.review.table import ReviewTable
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.settings import Settings
@@ -74,7 +76,8 @@ class InstructionMover:
         author, outcome = Author.of(local_user()), _Outcome()
         refused: list[str] = []
         known = store.changes.known([name[:-5] for name in names])
-        history = ChangeHistory(state_directory(directory.path, data))
+        state = state_directory(directory.path, data)
+        history = ChangeHistory(state)
         total = len(names) + len(documents)
         try:
             with store.exclusive():
@@ -85,6 +88,7 @@ class InstructionMover:
                     progress(min(start + GROUP_SIZE, len(names)), total)
                 for name, content in documents.items():
                     _store_document(store, name, content, author, outcome)
+                _store_reviews(self._database, state)
             progress(total, total)
             stored = {name: _hash(_stored(store, name)) for name in outcome.hashes}
         finally:
@@ -108,6 +112,15 @@ class InstructionMover:
     def _open(self) -> PostgresCatalogueStore:
         settings = self._settings.mcp.instructions.replace(watch=False)
         return open_shared_store(self._database, settings, lambda: iso(utc_now()))
+
+
+def _store_reviews(database: PostgresDatabase, state: Path) -> None:
+    """Append the events of reviews that the database lacks."""
+    table = ReviewTable(database)
+    known = [event.to_json() for event in table.since(0).events]
+    for event in ReviewFile(state).since(0).events:
+        if event.to_json() not in known:
+            table.append(event)
 
 
 def _documents(directory: Path, data: Path) -> Iterator[tuple[str, bytes]]:

@@ -14,6 +14,7 @@ from commonplace.bootstrap.move_in import require_moved_in
 from commonplace.bootstrap.move_instructions import InstructionMover
 from commonplace.instructions.assembly import build_service, build_shared_service
 from commonplace.instructions.engine.usage import ReportedUse
+from commonplace.instructions.review_service import ReviewService
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.store.feedback import FeedbackFilter
 from commonplace.kernel.auth import local_user
@@ -208,3 +209,20 @@ def test_a_damaged_file_stops_the_move(tmp_path: Path, database: PostgresDatabas
     (tmp_path / "usage-snapshot.json").write_text("[")
     with pytest.raises(CommonplaceError, match="damaged"):
         move(UsageMover(database), tmp_path)
+
+
+def test_reviews_that_wait_move_once(
+    folder: Path, database: PostgresDatabase, teams: Callable[[], InstructionsService]
+) -> None:
+    service = build_service(
+        folder / "instructions", folder, SETTINGS, mutation_enabled=lambda: True
+    )
+    ReviewService(service.parts_of).submit(local_user(), "a", {"body": "Proposed."}, note="look")
+    service.close()
+    mover = mover_of(folder, database)
+    move(mover, folder)
+    move(mover, folder)
+    team = teams()
+    team.load()
+    (event,) = ReviewService(team.parts_of).events(local_user(), "a")
+    assert (event.note, event.entry) == ("look", {"body": "Proposed.", "id": "a"})
