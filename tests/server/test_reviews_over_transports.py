@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,51 @@ def test_restricted_instructions_are_hidden_on_every_way_in(governed: Governed) 
         assert ("vault" in ran.stdout) is sees, ran.stderr
     local = answers(converse(data, None, lines, data=data))[0]["result"]
     assert local["count"] == all_["count"]
+
+
+def console(server: Served, token: str) -> Callable[[str], str]:
+    """Sign in to the console; return a function that fetches a page."""
+    cookies = urllib.request.HTTPCookieProcessor()
+    browser = urllib.request.build_opener(cookies)
+    base = f"http://{server.address}/console"
+    form = browser.open(f"{base}/login", timeout=30).read().decode()
+    csrf = re.search(r'name="csrf" value="([^"]+)"', form)
+    assert csrf is not None
+    sent = urllib.parse.urlencode({"csrf": csrf[1], "key": token, "next": ""}).encode()
+    origin = {"Origin": f"http://{server.address}"}
+    browser.open(urllib.request.Request(f"{base}/login", sent, origin), timeout=30)
+
+    def fetch(path: str) -> str:
+        try:
+            return str(browser.open(f"{base}{path}", timeout=30).read().decode())
+        except urllib.error.HTTPError as missing:
+            return str(missing.read().decode())
+
+    return fetch
+
+
+def test_the_console_shows_restricted_instructions_to_the_right_key(governed: Governed) -> None:
+    server, keys, data = governed
+    entry = {
+        "id": "safe",
+        "title": "Walrus",
+        "body": "Walrus.",
+        "classification": "restricted",
+        "status": "draft",
+    }
+    arguments = json.dumps({"entry": entry, "lax": True})
+    command(data, "call", "instructions_add", arguments)
+    for name, sees in (("rita", False), ("auditor", True)):
+        fetch = console(server, keys[name])
+        for path in (
+            "/instructions",
+            "/instructions?q=walrus",
+            "/instructions/safe",
+            "/instructions/safe/review",
+            "/instructions?tab=governance",
+            "/instruction-graph",
+        ):
+            assert ("Walrus" in fetch(path) or 'safe["' in fetch(path)) is sees, (name, path)
 
 
 def test_over_stdio_the_local_user_is_an_agent_too(governed: Governed) -> None:

@@ -264,6 +264,7 @@ def test_agents_propose(boards: Callable[..., Board]) -> None:
         ("remove", {"ids": ["rule"]}),
         ("archive", {"ids": ["rule"]}),
         ("restore", {"id": "rule"}),
+        ("groom", {"mode": {"mergeDuplicates": True}}),
     ):
         assert board.refusal(ROBOT, tool, **arguments).code.name == "REVIEW_REQUIRED", tool
     board.ask(ROBOT, "review_comment", id="rule", text="I meant well.")

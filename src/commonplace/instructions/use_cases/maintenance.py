@@ -19,6 +19,7 @@ from commonplace.instructions.use_cases.committing import (
     commit_each,
     remove_each,
 )
+from commonplace.instructions.use_cases.keeping.agents import refuse_agents
 from commonplace.instructions.use_cases.keeping.backups import back_up
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.kernel.auth import AuthContext
@@ -47,6 +48,8 @@ def groom(
     if mode.dry_run:
         return _preview_groom(parts, mode, expected_hash, started)
     store, author = parts.store, Author.of(caller)
+    if mode.merge_duplicates or mode.remove_deprecated:
+        refuse_agents(parts, author, "merge or remove instructions")
     with store.exclusive() as catalogue:
         store.synchronise()
         entries, previous = store.snapshot()
