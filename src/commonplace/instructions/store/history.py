@@ -132,15 +132,9 @@ class ChangeHistory:
             id_ = path.name[: -len(".jsonl")]
             if not is_valid_id(id_) or is_stored(id_):
                 continue
-            for change in reversed(self.changes(id_)):
-                document = change.after or change.before
-                if document is not None:
-                    found.append(
-                        RemovedInstruction(
-                            id_, change.at, change.action, change.by, change.tenant, document
-                        )
-                    )
-                    break
+            removed = _last_known(id_, _read_lines(str(path)))
+            if removed is not None:
+                found.append(removed)
         return found
 
     def _path_of(self, id_: str) -> str:
@@ -159,6 +153,19 @@ def _parse_line(number: int, line: JsonObject) -> RecordedChange:
         line.get("after"),
         "after" in line,
     )
+
+
+def _last_known(id_: str, lines: list[bytes]) -> RemovedInstruction | None:
+    """Return the newest change of an instruction with the document that it left or removed."""
+    for raw in reversed(lines):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            change = _parse_line(0, orjson.loads(raw))
+            document = change.after or change.before
+            if document is not None:
+                return RemovedInstruction(
+                    id_, change.at, change.action, change.by, change.tenant, document
+                )
+    return None
 
 
 def _read_lines(path: str) -> list[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,10 +55,9 @@ class ReviewLog:
         """Return the review of an instruction; an empty one if there never was any."""
         return self._refresh().get(id_) or ReviewThread(id_)
 
-    def waiting(self) -> list[ReviewThread]:
-        """Return the threads with a proposed change, in order of id."""
-        threads = self._refresh()
-        return [threads[id_] for id_ in sorted(threads) if threads[id_].proposal is not None]
+    def threads(self) -> Mapping[str, ReviewThread]:
+        """Return every review by id."""
+        return self._refresh()
 
     def _refresh(self) -> dict[str, ReviewThread]:
         with self._lock:

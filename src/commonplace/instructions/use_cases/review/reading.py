@@ -96,7 +96,8 @@ def list_reviews(
     parts: CatalogueParts, caller: AuthContext, state: ReviewState | None, limit: int, offset: int
 ) -> ReviewQueue:
     """Return a page of what waits, longest waiting first; `state` None for everything."""
-    waiting = {thread.id: thread for thread in parts.reviews.waiting()}
+    threads = parts.reviews.threads()
+    waiting = [id_ for id_, thread in threads.items() if thread.proposal is not None]
     with parts.store.lock:
         catalogue = parts.store.current()
         by_status = catalogue.facet("status")
@@ -104,7 +105,7 @@ def list_reviews(
         entries = [catalogue.entries[id_] for id_ in ids if id_ in catalogue.entries]
     items = []
     for entry in entries:
-        thread = waiting.get(entry.id) or parts.reviews.thread(entry.id)
+        thread = threads.get(entry.id) or ReviewThread(entry.id)
         review = pending_review(parts, caller, entry, thread)
         if review is not None and state in (None, review.state):
             items.append(_describe(parts, review))

@@ -33,11 +33,11 @@ def test_a_line_that_a_dying_process_left_does_not_hide_the_next(tmp_path: Path)
 
 def test_events_of_another_process_are_seen(tmp_path: Path) -> None:
     one, two = ReviewLog(ReviewFile(tmp_path)), ReviewLog(ReviewFile(tmp_path))
-    assert two.waiting() == []
+    assert two.threads() == {}
     one.append(submit("a", "one"))
-    assert [thread.id for thread in two.waiting()] == ["a"]
+    assert two.threads()["a"].proposal == {"body": "one"}
     two.append(event("a", ReviewAction.WITHDRAW))
-    assert one.waiting() == []
+    assert one.threads()["a"].proposal is None
 
 
 def test_a_long_log_keeps_what_waits_and_forgets_old_texts(tmp_path: Path) -> None:
