@@ -195,9 +195,7 @@ def many_files(counts: list[int]) -> bool:
             assert json.loads(sync(folder, data, None).communicate()[0])["unchanged"] == count
             again = time.perf_counter() - begun
         rate = count / seconds * 60
-        rows.append(
-            (f"{count:,}", f"{seconds:.1f}", f"{rate:,.0f}", f"{used:.1f}", f"{again:.1f}")
-        )
+        rows.append((f"{count:,}", f"{seconds:.1f}", f"{rate:,.0f}", f"{used:.1f}", f"{again:.1f}"))
         passed = rate >= FILES_PER_MINUTE
     columns = ("files", "s", "files a minute", "CPU s", "again s")
     show("a folder of small files, synchronised and indexed by words", columns, rows)

@@ -2,7 +2,7 @@
 embedding, memory, freshness, throughput.
 
     python -m benchmarks.search_scale                              all parts: growth at 1k, 10k,
-    100k chunks; freshness; throughput python -m benchmarks.search_scale growth --sizes 1000000
+    100k chunks; lengths of queries; freshness; throughput python -m benchmarks.search_scale growth --sizes 1000000
     a million (make it first: python -m benchmarks.seed 1000000 FOLDER) python -m
     benchmarks.search_scale growth --seeds FOLDER        seeded folders kept in FOLDER/<size>
     between runs
@@ -35,10 +35,14 @@ from commonplace.storage.sqlite.database import Database
 
 MODELS = ROOT / ".tools" / "models"
 QUERIES = 200
-LIMIT_MS = 40.0
+LIMIT_MS = 30.0
+WORDS_LIMIT_MS = 10.0
+LONG_LIMIT_MS = 300.0
+LONG_CHARACTERS = 8_000
 FRESH_SECONDS = 60
 FRESH_WRITES_PER_SECOND = 2
 THROUGHPUT_CHUNKS = 400
+PARTS = ("growth", "lengths", "freshness", "throughput", "memory")
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -130,6 +134,42 @@ def growth(sizes: list[int], seeds: Path) -> bool:
         rows,
     )
     print(f"p95 at 100,000 chunks with the model at most {LIMIT_MS:g} ms: {verdict(within)}")
+    return within
+
+
+def lengths(seeds: Path, size: int) -> bool:
+    """Queries of 4 and 20 words, and texts of 8,000 characters, by words and with the model."""
+    folder, language = seeds / str(size), Language(seed=78)
+    seed(folder, size, embed_models.install_default(MODELS).identity)
+    kinds = {
+        "4 words": ([language.text(4) for _ in range(QUERIES + 20)], False),
+        "20 words": ([language.text(20) for _ in range(QUERIES + 20)], False),
+        f"{LONG_CHARACTERS:,} characters": (
+            [language.text(1_600)[:LONG_CHARACTERS] for _ in range(60)],
+            True,
+        ),
+    }
+    rows, within = [], True
+    for name, (queries, is_long) in kinds.items():
+        cells = [name]
+        for mode, models in (("lexical", None), ("hybrid", MODELS)):
+            server = serve(folder, models)
+            searched(server, queries[:20], mode)
+            used = processor_seconds(server.process.pid)
+            times = searched(server, queries[20:], mode)
+            used = (processor_seconds(server.process.pid) - used) * 1000 / len(times)
+            server.close()
+            p95 = percentile(times, 0.95)
+            cells += [f"{percentile(times, 0.5):.1f}", f"{p95:.1f}", f"{used:.1f}"]
+            limit = WORDS_LIMIT_MS if mode == "lexical" else LIMIT_MS
+            within = within and p95 <= (LONG_LIMIT_MS if is_long else limit)
+        rows.append(tuple(cells))
+    columns = ("query", "words p50", "p95", "CPU ms", "both p50", "p95", "CPU ms")
+    show(f"file_search over stdio by the length of the query, {size:,} chunks, ms", columns, rows)
+    print(
+        f"up to 20 words: p95 by words at most {WORDS_LIMIT_MS:g} ms, with the model "
+        f"{LIMIT_MS:g} ms; {LONG_CHARACTERS:,} characters {LONG_LIMIT_MS:g} ms: {verdict(within)}"
+    )
     return within
 
 
@@ -276,13 +316,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", default=["growth", "freshness", "throughput", "memory"])
+    parser.add_argument("parts", nargs="*", default=[*PARTS])
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     parser.add_argument("--seeds", type=Path, default=ROOT / ".tools" / "seeded")
     options = parser.parse_args()
     embed_models.install_default(MODELS)
     parts = {
         "growth": lambda: growth(options.sizes, options.seeds),
+        "lengths": lambda: lengths(options.seeds, max(options.sizes)),
         "freshness": freshness,
         "throughput": throughput,
         "memory": model_memory,
