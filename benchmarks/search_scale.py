@@ -2,7 +2,8 @@
 embedding, memory, freshness, throughput.
 
     python -m benchmarks.search_scale                              all parts: growth at 1k, 10k,
-    100k chunks; lengths of queries; freshness; throughput python -m benchmarks.search_scale growth --sizes 1000000
+    100k chunks; lengths of queries; freshness; throughput python -m benchmarks.search_scale growth
+    --sizes 1000000
     a million (make it first: python -m benchmarks.seed 1000000 FOLDER) python -m
     benchmarks.search_scale growth --seeds FOLDER        seeded folders kept in FOLDER/<size>
     between runs
