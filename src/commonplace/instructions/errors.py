@@ -84,6 +84,11 @@ OWN_CHANGE = Code(
     "OWN_CHANGE", Kind.PERMISSION, "Four eyes: somebody other than the author must approve it."
 )
 BACKUP_NOT_FOUND = Code("BACKUP_NOT_FOUND", Kind.NOT_FOUND, "No backup has this name.")
+NO_EMBEDDING_MODEL = Code(
+    "NO_EMBEDDING_MODEL",
+    Kind.UNAVAILABLE,
+    "No embedding model is installed; instructions are searched by words.",
+)
 
 CODES: tuple[Code, ...] = (
     INVALID_INSTRUCTION,
@@ -107,4 +112,5 @@ CODES: tuple[Code, ...] = (
     BACKUP_NOT_FOUND,
     INVALID_RULE_PATH,
     REPOSITORY_NOT_ALLOWED,
+    NO_EMBEDDING_MODEL,
 )

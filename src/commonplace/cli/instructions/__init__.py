@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli.instructions import keeping, lint, reading, review, sync, transfer, writing
+from commonplace.cli.instructions import (
+    embedding,
+    keeping,
+    lint,
+    reading,
+    review,
+    sync,
+    transfer,
+    writing,
+)
 
 app = typer.Typer(
     help="Governed instructions: find, read, change and check them.", no_args_is_help=True
@@ -12,6 +21,7 @@ app = typer.Typer(
 
 app.command("list")(reading.list_)
 app.command()(reading.search)
+app.command()(embedding.embed)
 app.command()(reading.show)
 app.command()(writing.add)
 app.command()(writing.edit)

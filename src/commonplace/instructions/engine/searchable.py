@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from commonplace.instructions.engine.normalise import read_status, title_of
+from commonplace.instructions.fields import UNCATEGORIZED
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.json_types import Json
 
@@ -64,5 +65,5 @@ def _labels(raw: Mapping[str, Json], id_: str) -> Iterator[str]:
     for field in _LABELS:
         value = raw.get(field)
         for label in value if isinstance(value, list) else (value,):
-            if isinstance(label, str):
+            if isinstance(label, str) and label != UNCATEGORIZED:
                 yield label[:MAX_LABEL_CHARS]

@@ -131,9 +131,12 @@ class _Words:
 
 
 def _rank(asked: TextQuery, result: HybridResult, limit: int) -> TextMatches:
+    """Rank by the fused scores; what probably answers nothing is left out unless words match."""
     if result.neighbours is None:
         return asked.rank_by_words(limit)
-    return asked.rank_by([(hit.key, hit.score) for hit in result.hits], limit)
+    least = result.parameters.abstain_below
+    scores = [(hit.key, hit.score) for hit in result.hits if hit.score >= least or hit.terms]
+    return asked.rank_by(scores, limit)
 
 
 def _meaning_note(result: HybridResult) -> str | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from commonplace.instructions.errors import NO_EMBEDDING_MODEL
 from commonplace.instructions.model import Instruction
 from commonplace.instructions.store.protocol import CatalogueStore
+from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
     from commonplace.search.model import Passage
@@ -70,10 +71,10 @@ class CatalogueMeaning:
                 )
                 self._thread.start()
 
-    def embed_now(self, tell: Callable[[int, int], None]) -> int:
+    def embed_now(self) -> int:
         """Make every missing vector now; return how many instructions were embedded.
 
-        Raises EmbedderUnavailableError. `tell` gets how many are done, of how many.
+        Raises EmbedderUnavailableError.
         """
         self._store.open()
         self.prepare(in_background=False)
@@ -82,10 +83,7 @@ class CatalogueMeaning:
             return 0
         with self._store.lock:
             ids = sorted(self._store.catalogue.entries)
-        embedded = 0
-        for done, id_ in enumerate(ids, 1):
-            embedded += self._embed(meaning, id_)
-            tell(done, len(ids))
+        embedded = sum(self._embed(meaning, id_) for id_ in ids)
         self._drop_removed(meaning)
         return embedded
 
@@ -156,3 +154,15 @@ class CatalogueMeaning:
     def _drop_removed(self, meaning: TextMeaning) -> None:
         for id_ in meaning.find_names() - self._store.catalogue.entries.keys():
             meaning.synchronise(id_, [])
+
+
+def require_meaning(meaning: CatalogueMeaning) -> CatalogueMeaning:
+    """Return search by meaning. Raises NO_EMBEDDING_MODEL where no model is installed."""
+    meaning.prepare(in_background=False)
+    if meaning.usable is None:
+        raise CommonplaceError(
+            NO_EMBEDDING_MODEL,
+            "No embedding model is installed, so instructions are searched by words.",
+            hint="Run: commonplace models install",
+        )
+    return meaning
