@@ -112,8 +112,6 @@ class InstructionsService:
     def _views(self) -> tuple[CatalogueView, ...]:
         return (self._whole, self._unrestricted) if self._unrestricted else (self._whole,)
 
-    # Life cycle
-
     @property
     def loaded(self) -> bool:
         """Tell whether the catalogue is in memory."""
