@@ -15,7 +15,7 @@ jobs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
 
 from commonplace.storage.fair_queue import FairQueue, TenantScope
@@ -126,12 +126,16 @@ class Outbox:
         """Return the unfinished claims of an owner to the queue."""
         connection.execute(self.queries["outbox_release"], {"owner": owner, "now": now})
 
-    def renew(self, connection: SqlConnection, *, owner: str, now: int) -> None:
-        """Extend the leases of an owner; a worker of long jobs calls it in time."""
-        connection.execute(
-            self.queries["outbox_renew"],
-            {"owner": owner, "now": now, "lease": _microseconds(self.lease_seconds)},
-        )
+    def renew(
+        self, connection: SqlConnection, jobs: Collection[int], *, owner: str, now: int
+    ) -> None:
+        """Extend leases of an owner; a worker of long jobs calls it in time."""
+        lease = _microseconds(self.lease_seconds)
+        for job in sorted(jobs):
+            connection.execute(
+                self.queries["outbox_renew"],
+                {"id": job, "owner": owner, "now": now, "lease": lease},
+            )
 
     def complete(self, connection: SqlConnection, lease: Lease) -> None:
         """Mark a job as done. If the key was queued again in the meantime, it stays pending."""

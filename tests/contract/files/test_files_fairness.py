@@ -168,7 +168,8 @@ def test_the_clock_of_a_server_delays_no_file(make_box: MakeBox) -> None:
         lease = "SELECT extract(epoch FROM lease_until - now()) FROM mcp_file_index_jobs"
         assert LEASE_SECONDS - 10 < box.rows(lease)[0][0] <= LEASE_SECONDS
         index: Any = box.files.service._chunks
-        box._loop.run_until_complete(index.renew("worker"))
+        (job_id,) = box.rows("SELECT id FROM mcp_file_index_jobs")[0]
+        box._loop.run_until_complete(index.renew("worker", [job_id]))
         assert LEASE_SECONDS - 10 < box.rows(lease)[0][0] <= LEASE_SECONDS
     job = asyncio.run(box.files.service._chunks.claim("other", 5))  # type: ignore[attr-defined]
     assert job == []

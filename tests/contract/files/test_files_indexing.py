@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from files_box import AERO_TEXT, Box, MakeBox
 
-from commonplace.files.model import IndexChange
+from commonplace.files.indexing.indexer import Indexer, IndexerSettings
+from commonplace.files.model import IndexChange, Job
+from commonplace.files.postgres_assembly import NoLeader
 from commonplace.files.store.protocol import IndexStep
 from commonplace.files.tools.writing import writing_tools
 from commonplace.kernel.settings import FilesIndex, FilesSettings
 from commonplace.search.model import Partition, Passage
+from commonplace.storage.postgres.errors import unavailable
 
 
 def test_mutations_queue_one_job_per_file_in_their_own_transaction(box: Box) -> None:
@@ -302,3 +305,44 @@ def test_deleted_files_hide_no_others_while_the_index_catches_up(box: Box) -> No
     box.index()
     box.call("file_delete", path="/d", recursive=True)
     assert box.found("koala") == ["/z.md"]
+
+
+class OnceAway:
+    """The queue of a database that is away when a batch is read for the first time."""
+
+    def __init__(self, jobs: Any) -> None:
+        self._jobs = jobs
+        self.failed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jobs, name)
+
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> Any:
+        if not self.failed:
+            self.failed = True
+            raise unavailable()
+        return await self._jobs.sources(jobs, max_bytes)
+
+
+def test_jobs_of_a_batch_that_failed_with_the_database_are_claimed_again(box: Box) -> None:
+    """Renewing them for as long as the worker lives would keep them from every worker."""
+    box.write("/a", "walrus")
+    jobs = OnceAway(box.files.service._chunks)
+    settings = IndexerSettings(poll_seconds=0.2, renew_seconds=0.02)
+    worker = Indexer(jobs, box.files.store, NoLeader(), settings)
+
+    async def wait_until(condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 (a condition of a database)
+                await asyncio.sleep(0.01)
+
+    async def work() -> None:
+        running = asyncio.create_task(worker.run())
+        await wait_until(lambda: jobs.failed)
+        box.change("UPDATE mcp_file_index_jobs SET lease_until = @1@ WHERE status = 'processing'")
+        await wait_until(lambda: worker.completed == 1)
+        worker.stop()
+        await running
+
+    asyncio.run(work())
+    assert box.found("walrus") == ["/a"]

@@ -140,7 +140,7 @@ class EmbeddingWorker:
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._busy: set[tuple[str, str, str]] = set()
         self._under_way = _TextsUnderWay()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], VectorJob] = {}
         self._wake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
@@ -214,13 +214,13 @@ class EmbeddingWorker:
             claimed = await self._jobs.claim(self._owner, free)
             for job in claimed:
                 task = asyncio.create_task(self._work(job))
-                self._tasks.add(task)
+                self._tasks[task] = job
                 task.add_done_callback(self._forget_finished)
             if not claimed:
                 return
 
     def _forget_finished(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if self._wake is not None:
             self._wake.set()
 
@@ -229,7 +229,7 @@ class EmbeddingWorker:
             await asyncio.sleep(VECTOR_LEASE_SECONDS / 3)
             if self._tasks:
                 try:
-                    await self._jobs.renew(self._owner)
+                    await self._jobs.renew(self._owner, [job.id for job in self._tasks.values()])
                 except (
                     Exception
                 ):  # the database is away: the lease may expire and the work be repeated

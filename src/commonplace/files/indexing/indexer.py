@@ -70,6 +70,7 @@ class IndexerSettings:
     batch_size: int = 20
     retention_days: int = 30
     poll_seconds: float = POLL_SECONDS
+    renew_seconds: float = RENEW_SECONDS
 
 
 class Indexer:
@@ -104,7 +105,8 @@ class Indexer:
         self._stopping = False
         self._purged_at = 0.0
         self._woken = 0
-        self._large: dict[asyncio.Task[None], str] = {}  # running large files, and their tenants
+        self._batch: frozenset[int] = frozenset()  # ids of the small files at work
+        self._large: dict[asyncio.Task[None], Job] = {}  # running large files
         self._turn = asyncio.Lock()  # fair: a batch of small files, then a step of a large one
         self.completed = 0  # jobs of this process, for metrics
         self.leads = False
@@ -224,27 +226,35 @@ class Indexer:
         return done
 
     async def _work_batch(self) -> int:
-        large = LargeJobs(
-            LARGE_BYTES, MAX_LARGE - len(self._large), frozenset(self._large.values())
-        )
+        busy = frozenset(job.tenant for job in self._large.values())
+        large = LargeJobs(LARGE_BYTES, MAX_LARGE - len(self._large), busy)
         batch = await self._jobs.claim(self._owner, self._settings.batch_size, large)
         for job in batch:
             if job.size > LARGE_BYTES:
                 self._begin_large(job)
         left = [job for job in batch if job.size <= LARGE_BYTES]
-        while left:
-            sources = await self._jobs.sources(left, BATCH_BYTES)
-            await self._work(left[: len(sources)], sources)
-            left = left[len(sources) :]
+        self._batch = frozenset(job.id for job in left)
+        try:
+            while left:
+                sources = await self._jobs.sources(left, BATCH_BYTES)
+                await self._work(left[: len(sources)], sources)
+                left = left[len(sources) :]
+        finally:
+            self._batch = frozenset()
         return len(batch)
 
     async def _keep_leases(self) -> None:
-        """Renew leases: a large file takes longer than one."""
+        """Renew the leases of jobs at work: a large file takes longer than one.
+
+        Jobs that failed with the connection to the database are not renewed, so that they are
+        claimed again.
+        """
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(self._settings.renew_seconds)
             try:
-                if self.leads:
-                    await self._jobs.renew(self._owner)
+                at_work = self._batch | {job.id for job in self._large.values()}
+                if self.leads and at_work:
+                    await self._jobs.renew(self._owner, at_work)
             except Exception:  # the next renewal may succeed; else another worker repeats the job
                 log.warning("the leases of this worker could not be renewed", exc_info=True)
 
@@ -290,7 +300,7 @@ class Indexer:
 
     def _begin_large(self, job: Job) -> None:
         task = asyncio.create_task(self._work_large(job))
-        self._large[task] = job.tenant
+        self._large[task] = job
         task.add_done_callback(self._end_large)
 
     def _end_large(self, task: asyncio.Task[None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from commonplace.files.model import (
@@ -265,9 +265,9 @@ class SqlIndexStore:
 
         return [_job(lease) for lease in await self._units.commit(work)]
 
-    async def renew(self, owner: str) -> None:
+    async def renew(self, owner: str, jobs: Collection[int]) -> None:
         await self._units.commit(
-            lambda connection: self._outbox.renew(connection, owner=owner, now=self._now())
+            lambda connection: self._outbox.renew(connection, jobs, owner=owner, now=self._now())
         )
 
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:

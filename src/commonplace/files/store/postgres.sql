@@ -206,7 +206,7 @@ SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AN
 
 -- name: outbox_renew
 UPDATE mcp_file_index_jobs SET lease_until = statement_timestamp() + :lease * interval '1 microsecond'
-WHERE status = 'processing' AND lease_owner = :owner;
+WHERE id = :id AND status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_expire
 -- Expired leases: their worker ended, and any other may take the work.

@@ -60,7 +60,7 @@ RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.credentia
 
 -- name: vector_renew
 UPDATE mcp_file_vector_jobs SET lease_until = statement_timestamp() + :lease * interval '1 microsecond'
-WHERE status = 'processing' AND lease_owner = :owner;
+WHERE id = :id AND status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_reclaim
 -- Several workers share this queue: only expired leases may be taken over.

@@ -5,7 +5,7 @@ The tenant comes first in every call; no call finds anything of another tenant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -315,8 +315,8 @@ class JobStore(Protocol):
         """
         ...
 
-    async def renew(self, owner: str) -> None:
-        """Extend the leases of this owner."""
+    async def renew(self, owner: str, jobs: Collection[int]) -> None:
+        """Extend the leases of this owner on these jobs."""
         ...
 
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
@@ -400,8 +400,8 @@ class VectorJobStore(Protocol):
         """Claim due jobs: tenants and their projects in turn, the oldest of a project first."""
         ...
 
-    async def renew(self, owner: str) -> None:
-        """Extend the leases of this owner."""
+    async def renew(self, owner: str, jobs: Collection[int]) -> None:
+        """Extend the leases of this owner on these jobs."""
         ...
 
     async def release(self, owner: str) -> None:

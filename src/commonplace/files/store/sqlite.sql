@@ -171,7 +171,8 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending
 SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner;
 
 -- name: outbox_renew
-UPDATE mcp_file_index_jobs SET lease_until = :now + :lease WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_index_jobs SET lease_until = :now + :lease
+WHERE id = :id AND status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_expire
 -- Expired leases: their worker ended, and any other may take the work.

@@ -54,7 +54,8 @@ WHERE id IN (
 RETURNING id, generation, apikey_hash, project, file_path, credential_ref, retry_count;
 
 -- name: vector_renew
-UPDATE mcp_file_vector_jobs SET lease_until = :now + :lease WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_vector_jobs SET lease_until = :now + :lease
+WHERE id = :id AND status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_reclaim
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now

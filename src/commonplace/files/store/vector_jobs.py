@@ -5,7 +5,7 @@ Jobs of an external model carry a reference to a sealed key, never a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from commonplace.files.engine.embedding_order import is_embedded_last
 from commonplace.files.model import FilePath, Job, Project, VectorCounts, VectorJob
@@ -147,12 +147,13 @@ class SqlVectorJobs:
 
         return await self._units.commit(work)
 
-    async def renew(self, owner: str) -> None:
-        await self._units.commit(
-            lambda connection: (
-                connection.execute(self._queries["vector_renew"], self._lease(owner)) and None
-            )
-        )
+    async def renew(self, owner: str, jobs: Collection[int]) -> None:
+        def work(connection: SqlConnection) -> None:
+            for job in sorted(jobs):
+                values = {**self._lease(owner), "id": job}
+                connection.execute(self._queries["vector_renew"], values)
+
+        await self._units.commit(work)
 
     async def reclaim(self, owner: str) -> None:
         await self._units.commit(
