@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
+from commonplace.instructions.engine.scope.languages import globs_of_languages
 from commonplace.instructions.engine.scope.rule_scope import MAX_GLOBS, find_glob_problem
 from commonplace.instructions.model import RuleOrigin
 from commonplace.kernel.json_types import Json, JsonObject
@@ -24,7 +25,7 @@ def entry_of(rule: PortableRule, id_: str, origin: RuleOrigin) -> JsonObject:
     kept: JsonObject = {"base": rule.hash}
     if legal != list(rule.globs):
         kept["globs"] = list(rule.globs)
-    if activation is RuleActivation.GLOB and not any(glob[:1] != "!" for glob in legal):
+    if activation is RuleActivation.GLOB and not _includes(legal):
         activation = RuleActivation.MANUAL
         kept["activation"] = RuleActivation.GLOB.value
     if rule.header:
@@ -50,11 +51,13 @@ def rule_of(document: Mapping[str, Json]) -> PortableRule:
     written = kept.get("globs")
     if isinstance(written, list) and all(isinstance(glob, str) for glob in written):
         globs = tuple(written) if _legal_globs(tuple(written)) == stated else tuple(stated)
+    elif not stated and document.get("languages"):
+        globs = globs_of_languages(document["languages"])  # the nearest that a file can say
     else:
         globs = tuple(stated)
     activation = _activation(document.get("activation"), globs)
     waits = kept.get("activation") == RuleActivation.GLOB
-    if waits and activation is RuleActivation.MANUAL and globs:
+    if waits and activation is RuleActivation.MANUAL and not _includes(stated):
         activation = RuleActivation.GLOB
     header, dialect = kept.get("header"), kept.get("dialect")
     return PortableRule(
@@ -85,6 +88,11 @@ def kept_of(document: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _legal_globs(globs: tuple[str, ...]) -> list[str]:
     return [glob for glob in globs if find_glob_problem(glob) is None][:MAX_GLOBS]
+
+
+def _includes(globs: Sequence[str]) -> bool:
+    """Tell whether globs include a file, rather than none or only exclude some."""
+    return any(not glob.startswith("!") for glob in globs)
 
 
 def _activation(value: Json, globs: tuple[str, ...]) -> RuleActivation:

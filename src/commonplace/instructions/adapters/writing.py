@@ -82,7 +82,8 @@ def write_for_client(client: str, rules: Sequence[ExportedRule]) -> ClientExport
     """Write every rule in the client's nearest form. The order of rules does not matter."""
     export = ClientExport()
     target = TARGETS[client]
-    for exported in sorted(rules, key=lambda exported: exported.id):
+    for given in sorted(rules, key=lambda given: given.id):
+        exported = _without_waiting(client, given)
         if client == "skills" or (target.skills and _needs_skill(target, exported.rule)):
             _add_skill(export, target, exported)
         elif exported.rule.activation is MANUAL and (target.shared or client == "amp"):
@@ -141,7 +142,7 @@ def _own_name(exported: ExportedRule) -> str | None:
 
 def compose_file(rule: PortableRule, dialect: str, path: str = "") -> str:
     """Write the text of a file that is one rule, without a marker."""
-    fields: JsonObject = DIALECTS[dialect].write(_universal(rule, dialect))
+    fields: JsonObject = DIALECTS[dialect].write(rule)
     if rule.dialect == dialect:
         fields = {**{key: value for key, value in rule.header.items() if key != "paths"}, **fields}
         if dialect == "cline" and "paths" in rule.header and "paths" not in fields:
@@ -152,11 +153,12 @@ def compose_file(rule: PortableRule, dialect: str, path: str = "") -> str:
     return f"{header}{rule.text}\n"
 
 
-def _universal(rule: PortableRule, dialect: str) -> PortableRule:
-    """A rule without globs that waits for a file waits for any file."""
-    if rule.activation is GLOB and not rule.globs:
-        return replace(rule, globs=("**/*",))
-    return rule
+def _without_waiting(client: str, exported: ExportedRule) -> ExportedRule:
+    """Make a rule manual that waits for a file but names none; some clients can say that."""
+    rule = exported.rule
+    if rule.activation is not GLOB or rule.globs or client in ("kiro", "devin"):
+        return exported
+    return replace(exported, rule=replace(rule, activation=MANUAL))
 
 
 def _add_skill(export: ClientExport, target: ClientFiles, exported: ExportedRule) -> None:

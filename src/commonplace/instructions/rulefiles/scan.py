@@ -87,14 +87,14 @@ _SHELL = (
     r"node|perl|ruby|php)\b)"
 )
 _RUN = (
-    rf"(?i)\b{_FETCHER}\b[^\n;]{{0,300}}?{_ADDRESS}[^\n;]{{0,400}}\|\s*"
+    rf"(?i)\b{_FETCHER}\b[^\n;]*?{_ADDRESS}[^\n;]*\|\s*"
     rf"(?:{_SHELL}|iex\b|invoke-expression\b)"
-    rf"|\b{_FETCHER}\s[^\n]{{0,400}}?(?:&&|;)\s*(?:chmod\s[^\n;&]{{1,200}}(?:&&|;)\s*)?"
+    rf"|\b{_FETCHER}\s[^\n]*?(?:&&|;)\s*(?:chmod\s[^\n;&]+(?:&&|;)\s*)?"
     rf"(?:{_SHELL}\s+(?:-\w+\s+)?|(?:sudo\s+)?)(?:\./|/tmp/|[\w-]+\.(?:sh|py|ps1|js)\b)"
     rf"|(?:{_SHELL}|\beval|\bsource)\s*(?:-c\s*|-e\s*)?[\"']?(?:<\(|\$\(|`)\s*{_FETCHER}\b"
-    rf"|\b(?:iex|invoke-expression)\b[^\n]{{0,200}}\b{_FETCHER}\b"
-    rf"|\b(?:iex|invoke-expression)\b[^\n]{{0,200}}downloadstring"
-    r"|\bbase64\b[^\n|]{0,300}\s(?:-d|-D|--decode)\b[^\n|]{0,300}\|\s*(?:ba|z|da)?sh\b"
+    rf"|\b(?:iex|invoke-expression)\b[^\n]*\b{_FETCHER}\b"
+    rf"|\b(?:iex|invoke-expression)\b[^\n]*downloadstring"
+    r"|\bbase64\b[^\n|]*\s(?:-d|-D|--decode)\b[^\n|]*\|\s*(?:ba|z|da)?sh\b"
 )
 FAR_COLUMNS, FAR_LINES = 120, 40
 _MIXED_WORD = re.compile(r"[^\W\d_]{2,64}")

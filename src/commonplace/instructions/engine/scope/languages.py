@@ -102,6 +102,15 @@ def normal_languages(names: Iterable[str]) -> frozenset[str]:
     return frozenset(_normal_language(name.strip().lower()) for name in names)
 
 
+def globs_of_languages(names: Iterable[str]) -> tuple[str, ...]:
+    """Return globs for the files of languages, by their extensions."""
+    return tuple(
+        f"**/*.{extension}"
+        for language in sorted(normal_languages(names))
+        for extension in _BY_EXTENSION.get(language, "").split()
+    )
+
+
 def _normal_language(name: str) -> str:
     if name in _BY_EXTENSION:
         return name
