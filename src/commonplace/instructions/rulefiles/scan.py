@@ -99,7 +99,8 @@ _RUN = (
 FAR_COLUMNS, FAR_LINES = 120, 40
 _MIXED_WORD = re.compile(r"[^\W\d_]{2,64}")
 _LATIN_TWINS = frozenset(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u051d\u04bb\u04cf\u03bf\u03bd\u03b9\u03c1\u03b1"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501"
+    "\u051b\u051d\u04bb\u04cf\u03bf\u03bd\u03b9\u03c1\u03b1"
 )
 _COMMAND_LINE = re.compile(r"`|\$ |(?:^|\s)-{1,2}\w|https?://|[|;&]|\.(?:sh|py|js|com|org|io)\b")
 SHORTEST_IMITATION = 3
