@@ -329,7 +329,7 @@ def test_jobs_of_a_batch_that_failed_with_the_database_are_claimed_again(box: Bo
     box.write("/a", "walrus")
     jobs = OnceAway(box.files.service._chunks)
     settings = IndexerSettings(poll_seconds=0.2, renew_seconds=0.02)
-    worker = Indexer(jobs, box.files.store, NoLeader(), settings)
+    worker = Indexer(jobs, box.files.service._files, NoLeader(), settings)
 
     async def wait_until(condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(20):
