@@ -24,6 +24,9 @@ def load(tree: RuleTree, situation: ClientSituation) -> Loading:
     settings = situation.settings
     names = (OVERRIDE, PLAIN, *patterns_of(settings.get("project_doc_fallback_filenames")))
     folders = _project_folders(tree, situation)
+    for folder in folders_between(".", situation.cwd):
+        if folder not in folders and (chosen := _choose(tree, folder, names)):
+            loading.ignore(chosen, "above the project root")
     if settings.get("trust_level") == "untrusted":
         for folder in folders:
             if chosen := _choose(tree, folder, names):

@@ -13,6 +13,7 @@ from commonplace.instructions.engine.effective.rule import EffectiveCandidate
 from commonplace.instructions.engine.scope.path_index import PathIndex
 
 UNAPPROVED = frozenset({"draft", "review"})
+_NOT_IN_FORCE = UNAPPROVED | {"deprecated"}
 
 
 class CompiledRules:
@@ -27,6 +28,29 @@ class CompiledRules:
         for candidate in self.candidates.values():
             if candidate.supersedes:
                 self._replacing.setdefault(candidate.supersedes, []).append(candidate)
+        self._for_all: set[str] = set()  # hold for every path, and for everybody
+        self._for_people: dict[tuple[str, str], set[str]] = {}
+        for key in self._index.open:
+            if people := _people_keys(self.candidates[key]):
+                for person in people:
+                    self._for_people.setdefault(person, set()).add(key)
+            else:
+                self._for_all.add(key)
+        # Rules that are in force for everybody: chosen without looking at them again.
+        self._plain = {
+            key
+            for key, candidate in self.candidates.items()
+            if candidate.status not in _NOT_IN_FORCE
+            and candidate.requirement != "deprecated"
+            and key not in self._replacing
+            and not _people_keys(candidate)
+        }
+        self._always = {
+            key: SelectedRule(self.candidates[key], ("always",))
+            for key in sorted(self._for_all & self._plain)
+            if self.candidates[key].scope.activation == "always"
+        }
+        self._sometimes = self._for_all - self._always.keys()
         self._described = tuple(
             candidate
             for candidate in self.candidates.values()
@@ -43,10 +67,19 @@ class CompiledRules:
         choice = RuleChoice()
         reasons = self._match_paths(question.paths)
         named = dict.fromkeys(question.named)
-        for key in sorted(self._index.open | reasons.keys() | named.keys()):
+        choice.selected += [selected for key, selected in self._always.items() if key not in named]
+        own = (self._for_people.get(person, ()) for person in _asked_people(question))
+        for key in self._sometimes.union(reasons, named, *own):
             candidate = self.candidates.get(key)
-            if candidate is not None:
-                self._judge(candidate, question, reasons.get(key, ()), fitting, choice)
+            if candidate is None:
+                continue
+            why = reasons.get(key, ())
+            if key in self._plain and candidate.scope.activation == "glob" and key not in named:
+                choice.selected.append(SelectedRule(candidate, why))
+            else:
+                self._judge(candidate, question, why, fitting, choice)
+        choice.offered.sort(key=lambda notice: notice.ref)
+        choice.left_out.sort(key=lambda notice: notice.ref)
         return choice
 
     def _match_paths(self, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -97,7 +130,7 @@ class CompiledRules:
         if candidate.status in UNAPPROVED and not question.drafts:
             return f"not approved: {candidate.status}"
         for other in self._replacing.get(candidate.key, ()):
-            in_force = other.status not in (*UNAPPROVED, "deprecated")
+            in_force = other.status not in _NOT_IN_FORCE
             if (
                 other is not candidate
                 and in_force
@@ -121,6 +154,24 @@ class RuleChoice:
         self.selected += other.selected
         self.offered += other.offered
         self.left_out += other.left_out
+
+
+def _people_keys(candidate: EffectiveCandidate) -> tuple[tuple[str, str], ...]:
+    """Return for whom a rule is, by the first kind that it names."""
+    if candidate.user:
+        return (("user", candidate.user.lower()),)
+    if candidate.workspace:
+        return (("workspace", candidate.workspace.lower()),)
+    return tuple(("team", team.lower()) for team in candidate.teams)
+
+
+def _asked_people(question: RuleQuestion) -> Iterable[tuple[str, str]]:
+    if question.user:
+        yield "user", question.user.lower()
+    if question.workspace:
+        yield "workspace", question.workspace.lower()
+    for team in question.teams:
+        yield "team", team.lower()
 
 
 def _people_reasons(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from functools import lru_cache
 
 import orjson
 
@@ -13,6 +14,7 @@ from commonplace.instructions.engine.effective.outcome import (
     MergedRule,
     RuleNotice,
 )
+from commonplace.instructions.engine.effective.similarity import SimilarTexts
 from commonplace.kernel.tokens import count_tokens
 
 FRAME_TOKENS = 140  # names and counts around the lists
@@ -55,23 +57,7 @@ def fit(
         for conflict in merged.conflicts[:MOST_LISTED]
         if remaining.take(NOTICE_TOKENS + sum(map(_count, astuple(conflict))))
     ]
-    shown: list[MergedRule] = []
-    cut: list[RuleNotice] = []
-    cut_count = 0
-    for rule in merged.rules:
-        reserved = references.get(id(rule), 0)
-        if rule.form == "reference" or not _fits(rule, reserved, remaining):
-            if rule.rule.is_binding:
-                rule.form, rule.cut = "reference", rule.cut or OVER_BUDGET
-                shown.append(rule)
-                continue
-            cut_count += 1
-            if len(cut) < MOST_LISTED:
-                notice = RuleNotice(rule.rule.ref, rule.rule.title, OVER_BUDGET)
-                if remaining.take(_notice_tokens(notice)):
-                    cut.append(notice)
-            continue
-        shown.append(rule)
+    shown, cut, cut_count = _fill(merged.rules, references, remaining)
     listed_offers = _list(offered, remaining)
     listed_absences = _list([*merged.left_out, *left_out], remaining)
     return EffectiveRules(
@@ -89,12 +75,57 @@ def fit(
     )
 
 
+def _fill(
+    rules: Sequence[MergedRule], references: Mapping[int, int], remaining: _Budget
+) -> tuple[list[MergedRule], list[RuleNotice], int]:
+    """Return the rules to show, those to list as cut, and how many were cut.
+
+    A rule that would be shown but nearly repeats one that is shown is named there instead.
+    """
+    shown: list[MergedRule] = []
+    texts = SimilarTexts()
+    in_full: list[MergedRule] = []
+    cut: list[RuleNotice] = []
+    cut_count = 0
+    is_listing = True
+    for rule in rules:
+        reserved = references.get(id(rule), 0)
+        if rule.form == "full" and _fits(rule, reserved, remaining):
+            repeated = texts.find_or_keep(rule.rule.shape)
+            if repeated is None:
+                remaining.left -= _full_tokens(rule) - reserved
+                in_full.append(rule)
+                shown.append(rule)
+                continue
+            remaining.left += reserved
+            if remaining.take(_count(rule.rule.ref) + 4):
+                in_full[repeated].duplicates.append(rule.rule.ref)
+                continue
+            remaining.left -= reserved
+        if rule.rule.is_binding:
+            rule.form, rule.cut = "reference", rule.cut or OVER_BUDGET
+            shown.append(rule)
+            continue
+        cut_count += 1
+        notice = RuleNotice(rule.rule.ref, rule.rule.title, OVER_BUDGET)
+        is_listing = (
+            is_listing and len(cut) < MOST_LISTED and remaining.take(_notice_tokens(notice))
+        )
+        if is_listing:
+            cut.append(notice)
+    return shown, cut, cut_count
+
+
 def _fits(rule: MergedRule, reserved: int, remaining: _Budget) -> bool:
     most = remaining.left + reserved - ITEM_TOKENS
     # A long text is not counted, and a rule that cannot fit is not measured further.
     if len(rule.rule.text) // LONGEST_WORDS > most or rule.rule.text_tokens > most:
         return False
-    return remaining.take(_reference_tokens(rule) + rule.rule.text_tokens - reserved)
+    return _full_tokens(rule) - reserved <= remaining.left
+
+
+def _full_tokens(rule: MergedRule) -> int:
+    return _reference_tokens(rule) + rule.rule.text_tokens
 
 
 def _reference_tokens(rule: MergedRule) -> int:
@@ -113,6 +144,7 @@ def _list(notices: Sequence[RuleNotice], remaining: _Budget) -> tuple[RuleNotice
     )
 
 
+@lru_cache(maxsize=8_192)
 def _count(text: str) -> int:
-    """Count a text as a JSON string."""
+    """Count a text as a JSON string. Titles and references recur from question to question."""
     return count_tokens(orjson.dumps(text).decode())

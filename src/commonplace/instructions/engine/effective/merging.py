@@ -1,7 +1,8 @@
-"""Bring selected rules into order, report duplicates once, and settle contradictions."""
+"""Bring selected rules into order, report equal ones once, and settle contradictions."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 
 from commonplace.instructions.engine.effective.outcome import (
@@ -10,26 +11,57 @@ from commonplace.instructions.engine.effective.outcome import (
     RuleNotice,
     SelectedRule,
 )
-from commonplace.instructions.engine.effective.similarity import SimilarTexts
 from commonplace.instructions.engine.effective.statements import Directive
 
 _Statement = tuple[MergedRule, Directive]
 
 
+class Disputes:
+    """Subjects about which rules say different things, as far as the rules were seen.
+
+    Kept as long as the rules stay the same, so that a rule is compared once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[int, int] = {}
+        self._seen: set[str] = set()
+        self._subjects: frozenset[int] = frozenset()
+
+    def add(self, rules: Iterable[MergedRule]) -> frozenset[int]:
+        """Take rules into account, and return the hashes of all disputed subjects."""
+        disputed: set[int] = set()
+        with self._lock:
+            for merged in rules:
+                if merged.rule.key in self._seen:
+                    continue
+                values = merged.rule.values
+                for subject in self._values.keys() & values.keys():
+                    if self._values[subject] != values[subject]:
+                        disputed.add(subject)
+                self._values.update(values)
+                self._seen.add(merged.rule.key)
+            if disputed:
+                self._subjects |= disputed
+            return self._subjects
+
+
 class RuleMerger:
     """Rules in order: requirement, scope from wide to narrow, priority, id."""
 
-    def __init__(self, selected: Iterable[SelectedRule]) -> None:
+    def __init__(self, selected: Iterable[SelectedRule], disputes: Disputes | None = None) -> None:
+        self._disputes = disputes or Disputes()
         self.rules: list[MergedRule] = []
         self.conflicts: list[RuleConflict] = []
         self.left_out: list[RuleNotice] = []
-        texts = SimilarTexts()
+        texts: dict[int, MergedRule] = {}
         for choice in sorted(selected, key=lambda choice: choice.rule.order):
-            repeated = texts.find_or_keep(choice.rule.shape)
-            if repeated is not None:
-                self.rules[repeated].duplicates.append(choice.rule.ref)
+            known = texts.get(choice.rule.words)
+            if known is not None:
+                known.duplicates.append(choice.rule.ref)
             else:
-                self.rules.append(MergedRule(choice.rule, choice.reasons))
+                merged = texts[choice.rule.words] = MergedRule(choice.rule, choice.reasons)
+                self.rules.append(merged)
         self._settle_declared()
         self._settle_statements()
         self._drop_overruled()
@@ -54,28 +86,29 @@ class RuleMerger:
             winner, holds = _choose_statement(group)
             for loser, yields in group:
                 if yields.value != holds.value and loser is not winner:
-                    reason = f"{yields.subject[0]}: {yields.value} against {holds.value}"
+                    kind = yields.subject[0].removeprefix("#")
+                    reason = (
+                        f"{kind}: {yields.value} against {holds.value}"
+                        if yields.subject[0].startswith("#")
+                        else "one says to do what the other forbids"
+                    )
                     self._overrule(winner, loser, reason, holds.text, yields.text)
                     if yields.text not in loser.overruled:
                         loser.overruled.append(yields.text)
                         loser.winners[winner.rule.ref] = None
 
     def _groups(self) -> Iterator[list[_Statement]]:
-        """Yield statements about one subject that do not all agree."""
+        """Yield statements about one subject that do not all agree, by subject."""
+        present = [merged for merged in self.rules if not merged.cut]
+        disputed = self._disputes.add(present)
         by_subject: dict[tuple[str, ...], list[_Statement]] = {}
-        for merged in self.rules:
-            if merged.cut:
-                continue
-            own: dict[tuple[str, ...], Directive | None] = {}
-            for directive in merged.rule.directives:
-                known = own.setdefault(directive.subject, directive)
-                if known is not None and known.value != directive.value:
-                    own[directive.subject] = None  # it contradicts itself, so it decides nothing
-            for subject, settled in own.items():
-                if settled is not None:
-                    by_subject.setdefault(subject, []).append((merged, settled))
-        for group in by_subject.values():
-            if len(group) > 1 and len({directive.value for _, directive in group}) > 1:
+        for merged in present if disputed else ():
+            if merged.rule.values.keys() & disputed:
+                for subject, directive in merged.rule.directives.items():
+                    if hash(subject) in disputed:
+                        by_subject.setdefault(subject, []).append((merged, directive))
+        for _, group in sorted(by_subject.items()):
+            if len({directive.value for _, directive in group}) > 1:
                 yield group
 
     def _overrule(

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import orjson
 
-from commonplace.instructions.engine.effective.similarity import TextShape
+from commonplace.instructions.engine.effective.similarity import TextShape, hash_words
 from commonplace.instructions.engine.effective.statements import (
     Directive,
     count_statements,
@@ -89,14 +89,30 @@ class EffectiveCandidate:
         return self.requirement in BINDING
 
     @cached_property
+    def words(self) -> int:
+        """Hash of the words, to find equal texts."""
+        return hash_words(self.text)
+
+    @cached_property
     def shape(self) -> TextShape:
-        """What is compared to find duplicates."""
+        """What is compared to find texts that are nearly equal."""
         return TextShape.of(self.text)
 
     @cached_property
-    def directives(self) -> tuple[Directive, ...]:
-        """What it tells to do or not to do."""
-        return find_directives(self.text)
+    def directives(self) -> dict[tuple[str, ...], Directive]:
+        """What it tells to do or not to do, by subject; where it contradicts itself, nothing."""
+        found: dict[tuple[str, ...], Directive] = {}
+        doubtful: set[tuple[str, ...]] = set()
+        for directive in find_directives(self.text):
+            known = found.setdefault(directive.subject, directive)
+            if known.value != directive.value:
+                doubtful.add(directive.subject)
+        return {subject: found[subject] for subject in found if subject not in doubtful}
+
+    @cached_property
+    def values(self) -> dict[int, int]:
+        """Hashes of the subjects and values, to find oppositions among many rules quickly."""
+        return {hash(subject): hash(told.value) for subject, told in self.directives.items()}
 
     @cached_property
     def statement_count(self) -> int:

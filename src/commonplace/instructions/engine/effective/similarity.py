@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from zlib import crc32
 
 NEARLY = 0.85  # share of the shingles of two texts that both have
@@ -25,12 +26,12 @@ class TextShape:
     words: int  # hash of all words
     shingles: frozenset[int]
     decisive: tuple[str, ...]  # numbers and negations, in order
+    sketch: tuple[int, ...]  # shingles to find candidates by: texts that agree share some
 
     @classmethod
     def of(cls, text: str) -> TextShape:
         """Read a text; case, punctuation and markup do not count."""
         words = _WORD.findall(text[:READ_CHARS].lower())
-        joined = " ".join(words).encode("utf-8", "replace")
         shingles: Iterable[int] = ()
         if len(words) >= LEAST_WORDS:
             shingles = (
@@ -38,11 +39,8 @@ class TextShape:
                 for at in range(len(words) - SHINGLE_WORDS + 1)
             )
         decisive = tuple(word for word in words if _DECISIVE.match(word))
-        return cls(_hash(joined), frozenset(shingles), decisive)
-
-    def sketch(self) -> list[int]:
-        """Return the shingles to look candidates up by: texts that agree share some of them."""
-        return sorted(self.shingles)[:SKETCH]
+        distinct = frozenset(shingles)
+        return cls(hash_words(text), distinct, decisive, tuple(sorted(distinct)[:SKETCH]))
 
     def is_near(self, other: TextShape) -> bool:
         """Tell whether two texts say nearly the same."""
@@ -70,22 +68,21 @@ class SimilarTexts:
         known = self._equal.get(shape.words)
         if known is not None:
             return known
-        sketch = shape.sketch()
-        for shingle in sketch:
+        for shingle in shape.sketch:
             for candidate in self._by_shingle.get(shingle, ()):
                 if self._shapes[candidate].is_near(shape):
                     return candidate
         number = len(self._shapes)
         self._shapes.append(shape)
         self._equal[shape.words] = number
-        for shingle in sketch:
+        for shingle in shape.sketch:
             holders = self._by_shingle.setdefault(shingle, [])
             if len(holders) < MOST_CANDIDATES:
                 holders.append(number)
         return None
 
 
-def _hash(data: bytes) -> int:
-    from hashlib import blake2b
-
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+def hash_words(text: str) -> int:
+    """Hash the words of a text; case, punctuation and markup do not count."""
+    words = " ".join(_WORD.findall(text.lower())).encode("utf-8", "replace")
+    return int.from_bytes(blake2b(words, digest_size=8).digest(), "big")

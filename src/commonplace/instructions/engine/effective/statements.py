@@ -56,11 +56,12 @@ _CHOICES = {
     }.items()
     for word in words.split()
 }
+_SIGNS = str.maketrans({"\u2019": "'", "`": None, "*": None})
 _JOINED = (
-    (re.compile(r"\b(single|double)[ -]quotes?\b"), r"\1-quotes"),
-    (re.compile(r"\btab(?: characters?)?\b"), "tabs"),
-    (re.compile(r"\bspace(?: characters?)?\b"), "spaces"),
-    (re.compile(r"\bdo not\b|\bmust not\b|\bshould not\b"), "never"),
+    ("quote", re.compile(r"\b(single|double)[ -]quotes?\b"), r"\1-quotes"),
+    ("tab", re.compile(r"\btab(?: characters?)?\b"), "tabs"),
+    ("space", re.compile(r"\bspace(?: characters?)?\b"), "spaces"),
+    (" not", re.compile(r"\bdo not\b|\bmust not\b|\bshould not\b"), "never"),
 )
 
 
@@ -99,12 +100,14 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _read(statement: str) -> Iterator[Directive]:
-    plain = statement.lower().replace("\u2019", "'").replace("`", "").replace("*", "")
-    for pattern, joined in _JOINED:
-        plain = pattern.sub(joined, plain)
-    told = _REST.split(plain, maxsplit=1)[0] if not plain.startswith(("not ", "no ")) else plain
-    words = _WORD.findall(told)
-    if not words or not (words[0] in _DIRECTIVE or _DIRECTIVE.intersection(words[:6])):
+    plain = statement.lower().translate(_SIGNS)
+    for hint, pattern, joined in _JOINED:
+        if hint in plain:
+            plain = pattern.sub(joined, plain)
+    if not plain.startswith(("not ", "no ")) and (rest := _REST.search(plain)):
+        plain = plain[: rest.start()]
+    words = _WORD.findall(plain)
+    if _DIRECTIVE.isdisjoint(words[:6]):
         return
     is_negative = not _NEGATIONS.isdisjoint(words)
     numbers = [word for word in words if _NUMBER.match(word)]
@@ -112,13 +115,13 @@ def _read(statement: str) -> Iterator[Directive]:
     content = sorted({word for word in words if word not in _FILLERS and word not in _NEGATIONS})
     topic = tuple(word for word in content if word not in numbers and word not in choices)
     if len(choices) == 1 and not is_negative:
-        subject = ("choice", _CHOICES[choices[0]], *_without_verbs(topic))
+        subject = ("#choice", _CHOICES[choices[0]], *_without_verbs(topic))
         yield Directive(statement, subject, choices[0])
     if len(numbers) == 1 and not choices and len(topic) >= 2 and _LABELS.isdisjoint(topic):
-        subject = ("number", "not" if is_negative else "", *topic)
+        subject = ("#number", "not" if is_negative else "", *topic)
         yield Directive(statement, subject, numbers[0])
     if content:
-        yield Directive(statement, ("negation", *content), "no" if is_negative else "yes")
+        yield Directive(statement, tuple(content), "no" if is_negative else "yes")
 
 
 def _without_verbs(topic: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from commonplace.instructions.engine.effective.compiled import CompiledRules
 from commonplace.instructions.engine.effective.fitting import fit
-from commonplace.instructions.engine.effective.merging import RuleMerger
+from commonplace.instructions.engine.effective.merging import Disputes, RuleMerger
 from commonplace.instructions.engine.effective.outcome import (
     EffectiveRules,
     RuleNotice,
@@ -28,12 +28,12 @@ class EffectiveRulesReader:
     def __init__(self, store: CatalogueStore) -> None:
         self._store = store
         self._known: dict[str, tuple[Instruction, EffectiveCandidate]] = {}
-        self._compiled: tuple[int, CompiledRules, str] | None = None
+        self._compiled: tuple[int, CompiledRules, Disputes, str] | None = None
         self._terms: dict[str, tuple[EffectiveCandidate, frozenset[str], frozenset[str]]] = {}
 
     def answer(self, question: RuleQuestion, tree: RuleTree | None) -> tuple[EffectiveRules, str]:
         """Return the rules in effect, and the hash of the catalogue."""
-        compiled, catalogue_hash = self._compile()
+        compiled, disputes, catalogue_hash = self._compile()
         choice = compiled.choose(question, self._judge(compiled.described, question.task))
         known = set(compiled.candidates)
         if tree is not None:
@@ -47,16 +47,16 @@ class EffectiveRulesReader:
         missing = [
             RuleNotice(name, "", "no such rule") for name in question.named if name not in known
         ]
-        merged = RuleMerger(choice.selected)
+        merged = RuleMerger(choice.selected, disputes if tree is None else None)
         left_out = [*missing, *choice.left_out]
         rules = fit(merged, choice.offered, left_out, question.paths, question.budget)
         return rules, catalogue_hash
 
-    def _compile(self) -> tuple[CompiledRules, str]:
+    def _compile(self) -> tuple[CompiledRules, Disputes, str]:
         with self._store.lock:
             catalogue = self._store.current()
             if self._compiled is not None and self._compiled[0] == catalogue.generation:
-                return self._compiled[1], self._compiled[2]
+                return self._compiled[1:]
             generation, catalogue_hash = catalogue.generation, catalogue.hash
             entries = list(catalogue.entries.values())
         with gc_paused():
@@ -68,8 +68,8 @@ class EffectiveRulesReader:
                 known[entry.id] = kept
             compiled = CompiledRules(candidate for _, candidate in known.values())
         self._known = known
-        self._compiled = generation, compiled, catalogue_hash
-        return compiled, catalogue_hash
+        self._compiled = generation, compiled, Disputes(), catalogue_hash
+        return self._compiled[1:]
 
     def _judge(self, described: Iterable[EffectiveCandidate], task: str) -> Mapping[str, str]:
         """Return the candidates whose description shares words with a task, each with them."""
