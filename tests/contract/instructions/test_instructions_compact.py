@@ -46,6 +46,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "governanceUpdate": {"id": "rule-0002", "status": "review"},
     "groom": {"mode": {"dryRun": True}},
     "restore": {"id": "edited"},
+    "archive": {"ids": [f"nothing-{number}" for number in range(200)]},
+    "reviewList": {"state": "all"},
+    "reviewShow": {"id": "rule-0005"},
+    "reviewSubmit": {"id": "rule-0005", "entry": {"body": BODY}},
+    "reviewComment": {"id": "rule-0005", "text": BODY[:2000]},
+    "reviewDecide": {"id": "rule-0005", "decision": "withdraw"},
     "batch": {"operations": [{"action": "list"}]},
 }
 
@@ -103,6 +109,9 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
         made.call(
             "feedback_submit", type="issue", severity="low", title="t", description=BODY[:2000]
         )
+    proposed = {"body": f"{BODY}\nand more", "rationale": BODY, "categories": ["git"]}
+    for number in range(5, 60):
+        made.call("instructions_review_submit", id=f"rule-{number:04}", entry=proposed, note=BODY)
     yield made
     made.service.close()
 
@@ -111,7 +120,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 def test_default_answers_stay_under_ten_thousand_tokens(agent: Agent, action: str) -> None:
     arguments = ARGUMENTS.get(action, {})
     answers = [agent.call(tool_name(action), **arguments)]
-    if action not in ("restore", "enrich"):
+    if action not in ("restore", "enrich", "reviewDecide"):
         answers.append(agent.call("instructions_dispatch", action=action, **arguments))
     for answer in answers:
         assert len(orjson.dumps(answer)) < MOST_BYTES

@@ -27,6 +27,7 @@ LISTED |= {
     "integrity_verify",
     "usage_track",
     "feedback_submit",
+    "rules_for",
 }
 
 
@@ -109,6 +110,17 @@ def test_every_answer_fits_its_schema(desk: Any) -> None:
         ("instructions_history", {"id": "c"}),
         ("instructions_restore", {"id": "c"}),
         ("instructions_reviews", {}),
+        ("instructions_review_submit", {"id": "c", "entry": {"body": "proposed"}}),
+        ("instructions_review_list", {}),
+        ("instructions_review_comment", {"id": "c", "text": "hm"}),
+        ("instructions_review_show", {"id": "c"}),
+        ("instructions_review_decide", {"id": "c", "decision": "return"}),
+        ("instructions_review_decide", {"id": "c", "decision": "withdraw"}),
+        ("instructions_archive", {"ids": ["b", "nope"]}),
+        ("instructions_removed", {"kind": "archived"}),
+        ("instructions_get", {"id": "b"}),
+        ("instructions_archive", {"ids": ["b"], "restore": True}),
+        ("instructions_remove", {"ids": ["c"], "dryRun": True}),
         ("instructions_groom", {"mode": {"mergeDuplicates": True}}),
         ("instructions_repair", {}),
         ("instructions_enrich", {}),
@@ -130,6 +142,7 @@ def test_every_answer_fits_its_schema(desk: Any) -> None:
         ("feedback_update", {"id": "x"}),
         ("feedback_stats", {}),
         ("feedback_health", {}),
+        ("rules_for", {"paths": ["a.py"]}),
     ]
     assert {name for name, _ in calls} == {tool.name for tool in desk.registry.all()}
     for name, arguments in calls:

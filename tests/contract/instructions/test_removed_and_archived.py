@@ -33,8 +33,6 @@ def test_a_dry_run_removes_nothing_and_says_what_it_would_remove(desk: Any) -> N
     assert desk.do("list")["count"] == 2
     many = [f"none-{number}" for number in range(20)]
     assert len(desk.do("remove", ids=many, dryRun=True)["missing"]) == 20
-    desk.mutation = False
-    assert desk.do("remove", ids=["a"], dryRun=True)["wouldRemove"] == ["a"]
 
 
 def test_removed_instructions_are_listed_and_restored(desk: Any) -> None:

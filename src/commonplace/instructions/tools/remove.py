@@ -89,7 +89,7 @@ def remove_tool(service: InstructionsService) -> Tool:
         frees_space=True,
         destructive=True,
         scope=Scope.WRITE,
-        writes_catalogue=lambda args: not args.dry_run,
+        writes_catalogue=True,
         errors=(*WRITE_ERRORS, CONFIRMATION_REQUIRED, REMOVE_MISSING, REVIEW_REQUIRED),
     )
 

@@ -12,7 +12,7 @@ from commonplace.instructions.engine.entry.checks import EntryRefused, check_id
 from commonplace.instructions.engine.entry.compose import compose, warnings_of
 from commonplace.instructions.engine.normalise import NotAnInstruction, ReadingRules
 from commonplace.instructions.engine.review.policy import EFFECTIVE
-from commonplace.instructions.fields import WARN_BODY_CHARS, stored_form
+from commonplace.instructions.fields import APPROVAL, WARN_BODY_CHARS, stored_form
 from commonplace.instructions.model import Author, Instruction, InstructionChange
 from commonplace.instructions.results.writing import WriteResult
 from commonplace.instructions.store.protocol import CatalogueStore
@@ -24,9 +24,15 @@ from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.storage.group_commit import GroupCommitter, PendingWrite, resolve_writes
 
 GROUP_SIZE = 32
-FOLLOWS_BODY = frozenset(  # fields that a change of the body changes too
-    {"body", "version", "changeLog", "semanticSummary", "updatedAt", "sourceHash", "schemaVersion"}
-)
+FOLLOWS_BODY = APPROVAL | {  # fields that a change of the body changes too
+    "body",
+    "version",
+    "changeLog",
+    "semanticSummary",
+    "updatedAt",
+    "sourceHash",
+    "schemaVersion",
+}
 
 
 @dataclass(frozen=True, slots=True)
