@@ -149,6 +149,7 @@ def means(rows: Mapping[str, tuple[float, ...]]) -> list[float]:
 
 
 def report_tasks(title: str, tasks: Sequence[Task], options: Options) -> None:
+    tasks = [task for task in tasks if task.package.startswith(options.packages)]
     print(f"\n{title}: {len(tasks)} tasks, means")
     print(f"{'':<34}" + "".join(f"{name:>18}" for name in FIGURES))
     rows = measure_tasks(tasks, options.embedder)
@@ -171,6 +172,7 @@ class Options:
     embedder: KeptVectors | None
     each: bool
     save: str
+    packages: tuple[str, ...] = ("",)
 
 
 def main() -> None:
@@ -181,13 +183,15 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="also one row per task")
     parser.add_argument("--save", default="")
     parser.add_argument("--only", choices=("tasks", "lookups", "releases"))
+    parser.add_argument("--model", default="", help="an installed model, by name")
+    parser.add_argument("--packages", default="", help="only those whose name starts so")
     parser.add_argument("--models", type=Path, default=ROOT / ".tools" / "models")
     chosen = parser.parse_args()
     if not DATA.is_dir():
         raise SystemExit(f"no collections at {DATA}; set COMMONPLACE_TEST_DATA")
     started, cpu = time.perf_counter(), time.process_time()
-    embedder = None if chosen.words else open_embedder(chosen.models)
-    options = Options(embedder, chosen.each, chosen.save)
+    embedder = None if chosen.words else open_embedder(chosen.models, chosen.model)
+    options = Options(embedder, chosen.each, chosen.save, tuple(chosen.packages.split(",")))
     parts: dict[str, Callable[[], None]] = {
         "tasks": lambda: report_tasks("ContextBench", load_tasks(), options),
         "lookups": lambda: report_lookups(embedder, chosen.each),

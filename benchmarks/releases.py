@@ -1,8 +1,8 @@
 """A set that no ranking was tuned on: what releases say of themselves, and the lines they changed.
 
 `data/releases.json` has the change log entry of a release as the query, the release before it as
-the repository, and the lines that the release changed in it as the answer: JavaScript, TypeScript,
-Rust, C, C++ and Java. An entry often names less than what changed, so no ranking reaches 1.
+the repository, and the lines that the release changed in it as the answer: JavaScript and
+TypeScript. An entry often names less than what changed, so no ranking reaches 1.
 """
 
 from __future__ import annotations

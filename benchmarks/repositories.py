@@ -43,6 +43,8 @@ INDEXED_BY = ("search/chunk.py", "search/lexical/text.py", "files/engine/reindex
 PROJECT = "code"
 SAVE_EVERY = 2_000  # new vectors
 MOST_DRAINS = 100
+MOST_BYTES = 2_000_000  # of a file
+BUILT = ("dist/", "umd/", "build/")  # of npm packages: made from the sources beside them
 # locale catalogues of every language would be most of Django
 LEFT_OUT = (".po", ".pot", ".mo", "RECORD", "WHEEL", "LICENSE", "AUTHORS", ".map")
 
@@ -68,9 +70,6 @@ def fetch(package: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if package.startswith("npm:"):
             command = ["npm", "pack", "--silent", package.removeprefix("npm:")]
-        elif package.startswith("sdist:"):
-            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
-            command += ["--no-binary", ":all:", "--no-build-isolation", package[6:]]
         else:
             command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
             command += ["--only-binary", ":all:", "--python-version", "3.9", package]
@@ -84,7 +83,12 @@ def unpack(package: str) -> Repository:
     contents = dict(_members(archive))
     files = {}
     for path, content in sorted(contents.items()):
-        if path.endswith(LEFT_OUT) or len(content) > 2_000_000 or b"\0" in content[:4096]:
+        if (
+            path.startswith(BUILT)
+            or path.endswith(LEFT_OUT)
+            or len(content) > 2_000_000
+            or b"\0" in content[:4096]
+        ):
             continue
         try:
             files[path] = content.decode()
@@ -155,10 +159,14 @@ class KeptVectors:
         """Keep it: the next repository uses the same model."""
 
 
-def open_embedder(models: Path) -> KeptVectors:
-    embed_models.install_default(models)
+def open_embedder(models: Path, model: str = "") -> KeptVectors:
+    """Open the default model, or an installed one by its name."""
+    if not model:
+        embed_models.install_default(models)
     embedder = LocalEmbedder(
-        models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60
+        models / (model or embed_models.DEFAULT_MODEL),
+        threads=os.cpu_count() or 1,
+        load_wait_seconds=60,
     )
     return KeptVectors(embedder, CACHE / "vectors")
 

@@ -57,6 +57,7 @@ RIGHT = {
     "Exceeded 20 redirects in this session": "/acme/client.py",
     "acme/api.py": "/acme/api.py",
     "client.py": "/acme/client.py",
+    "acme/client.py:5": "/acme/client.py",
     "Client.follow_redirects": "/acme/client.py",
     "test for follow_redirects": "/tests/test_client.py",
     "how does a session follow redirects and what limits are there?": "/README.md",

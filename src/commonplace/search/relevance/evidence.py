@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.kernel.json_types import Json, JsonObject
@@ -19,6 +19,7 @@ from commonplace.search.relevance.query import QueryReading, QueryShape
 from commonplace.search.relevance.traces import NamedPlace
 
 _TOKEN = re.compile(r"\w+")
+LEAST_RUN = 0.5  # of a phrase that must stand in a text
 SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(
@@ -49,9 +50,9 @@ class EvidenceWeights:
     phrase: float = 0.8  # the longest run of its words
     defines: float = 0.8  # the definition of a name
     frame: float = 0.8  # the function or line of the innermost frame
-    path: float = 0.4  # a file that the query names
-    file_name: float = 0.15  # a file whose name the query spells in words
-    same_file: float = 0.25  # of the evidence of the other candidates of a file
+    path: float = 0.25  # a file that the query names
+    file_name: float = 0.25  # a file whose name the query spells in words
+    same_file: float = 0.15  # of the evidence of the other candidates of a file
     wrong_kind: float = 0.7  # log odds: code for a question, prose for a look-up
     asked_kind: float = 1.5  # log odds of a kind that a short query asks for
     test: float = 0.7  # log odds of tests, unless asked for
@@ -99,7 +100,12 @@ class EvidenceReader:
     ) -> None:
         """`idf`: of the query's terms; `definers`: how often the symbol index has a name."""
         self._reading = reading
-        self._idf = idf
+        # emphasis of a report's words says what it is about, not how rare they are
+        self._idf = (
+            {term: value / (reading.terms.get(term) or 1.0) for term, value in idf.items()}
+            if reading.is_weighed
+            else idf
+        )
         self._rarest = math.log1p(max(1, documents))
         self._weights = weights
         self._phrases = [_Phrase.read(text, self._rarity) for text in reading.phrases]
@@ -118,8 +124,9 @@ class EvidenceReader:
                 finding.add("exact", weights.exact * phrase.worth, phrase.text[:80])
             else:
                 share = phrase.share_of(candidate.text)
-                if share >= 0.5 and weights.phrase * phrase.worth * share**2 > finding.evidence:
-                    finding.add("phrase", weights.phrase * phrase.worth * share**2, round(share, 2))
+                gained = weights.phrase * phrase.worth * share**2
+                if share >= LEAST_RUN and gained > finding.evidence:
+                    finding.add("phrase", gained, round(share, 2))
         self._judge_symbols(candidate, finding)
         self._judge_path(candidate, finding)
         self._judge_kind(candidate, finding)
@@ -290,17 +297,20 @@ class _Phrase:
     places: Mapping[str, Sequence[int]]
     worths: tuple[float, ...]
     worth: float
+    first: Mapping[str, int]  # where each word stands first
+    distinct: float  # worth of the distinct words
 
     @classmethod
-    def read(cls, text: str, rarity: object) -> _Phrase:
-        assert callable(rarity)
+    def read(cls, text: str, rarity: Callable[[str], float]) -> _Phrase:
         text = text.strip().strip("\"'`")
         tokens = tuple(token.lower() for token in _TOKEN.findall(text))[:60]
         places: dict[str, list[int]] = {}
         for at, token in enumerate(tokens):
             places.setdefault(token, []).append(at)
-        worths = tuple(0.05 + float(rarity(token)) for token in tokens)
-        return cls(text, tokens, places, worths, float(rarity(text)))
+        worths = tuple(0.05 + rarity(token) for token in tokens)
+        first = {token: rows[0] for token, rows in places.items()}
+        distinct = sum(worths[at] for at in first.values())
+        return cls(text, tokens, places, worths, rarity(text), first, distinct)
 
     def stands_in(self, text: str) -> bool:
         return bool(self.text) and self.text in text
@@ -314,10 +324,14 @@ class _Phrase:
         if len(self.tokens) < 3:
             return 0.0
         total = sum(self.worths)
+        lowered = text.lower()
+        present = (self.worths[at] for token, at in self.first.items() if token in lowered)
+        if sum(present) < LEAST_RUN * self.distinct:
+            return 0.0  # most texts: a run cannot be longer than the words that are there
         best = 0.0
         runs: dict[int, tuple[int, float]] = {}  # position in the phrase: where and how much
-        for number, found in enumerate(_TOKEN.finditer(text)):
-            for at in self.places.get(found.group().lower(), ()):
+        for number, token in enumerate(_TOKEN.findall(lowered)):
+            for at in self.places.get(token, ()):
                 gained = self.worths[at]
                 for back in (1, 2):
                     previous = runs.get(at - back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 
 class FileKind(StrEnum):
@@ -69,6 +70,7 @@ _GENERATED_NAME = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def kind_of_path(path: str) -> FileKind:
     """Judge a file by its path alone."""
     *folders, name = path.strip("/").split("/")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_BYTES = 4_800  # of a merged passage: three full chunks
-MERGE_SHARE = 0.5  # of the best score that a neighbour needs to be worth reading on
+MERGE_SHARE = 0.5  # of the best chunk's evidence that a neighbour needs to be worth reading on
 CROWDING = (1.0, 0.85, 0.7)  # factor of the score of the first passages of a file
 CROWDED = 0.1  # of all further ones: they follow what other files have
 
@@ -82,8 +82,13 @@ def _absorb(
 def _joins(passage: MergedPassage, row: RankedRange) -> bool:
     touches = row.start == passage.end or row.end == passage.start
     size = passage.end - passage.start + row.end - row.start
-    worth = row.score >= MERGE_SHARE * passage.parts[0].score
+    worth = _odds(row.score) >= MERGE_SHARE**2 * _odds(passage.parts[0].score)
     return touches and size <= MOST_BYTES and worth
+
+
+def _odds(score: float) -> float:
+    """Return the odds of a score: they grow with the square of the evidence."""
+    return score / max(1e-6, 1 - score)
 
 
 def _meet(one: MergedPassage, other: MergedPassage) -> bool:

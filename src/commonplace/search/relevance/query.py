@@ -51,7 +51,7 @@ class Zone(StrEnum):
 
 
 ZONE_WEIGHTS: Mapping[Zone, float] = {
-    Zone.TITLE: 2.0,
+    Zone.TITLE: 2.5,
     Zone.PROSE: 1.0,
     Zone.INLINE: 1.0,
     Zone.CODE: 0.4,
@@ -65,6 +65,7 @@ SYMBOL_WEIGHTS: Mapping[Zone, float] = {
     Zone.LOG: 0.25,
 }
 FRAME_WEIGHT = 1.5  # of the symbol of the innermost frame
+PLAIN = 0.3  # of the weight of a symbol that is a plain word
 REPEAT = 1.0  # how soon repetition in a zone stops counting
 
 
@@ -325,6 +326,8 @@ def _weigh_symbols(
         names = symbols_of(text) if zone is not Zone.INLINE else _WORDS.findall(text)
         for name, count in Counter(name for name in names if len(name) > 2).items():
             gained = weight * count * (1 + REPEAT) / (count + REPEAT)
+            if not _is_name(name) and not name[0].isupper():
+                gained *= PLAIN  # a common word may be anything
             weights[name] = weights.get(name, 0.0) + gained
     for frame in frames:
         if frame.symbol and frame.depth is not None and len(frame.symbol) > 2:
