@@ -57,6 +57,7 @@ from commonplace.search.fusion import (
     fuse,
     size_prior,
 )
+from commonplace.search.hybrid import ILLEGIBLE_BELOW
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.profiles import parameters_of
 from commonplace.search.retriever import HybridRetriever
@@ -253,7 +254,8 @@ async def through_file_search(bench: Bench, collection: Collection) -> np.ndarra
         figures = []
         for key, text in collection.queries.items():
             found = await files.service.search(user, collection.name, text, limit=MOST_CHUNKS)
-            assert found.mode == "hybrid", found.notes
+            legible = bench.legibility(text) >= ILLEGIBLE_BELOW
+            assert found.mode == ("hybrid" if legible else "lexical"), found.notes
             ranking = list(dict.fromkeys(names[chunk.path] for chunk in found.chunks))
             figures.append(
                 (ndcg(ranking, collection.relevant[key]), recall(ranking, collection.relevant[key]))

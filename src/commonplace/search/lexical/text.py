@@ -1,9 +1,9 @@
 """Text analysis: the one tokenizer, stemmer and stop list of every domain, and snippets.
 
 Terms are case- and accent-folded stems. An identifier yields itself whole (separators removed) and
-its parts. Every word gets its English stem; text that reads as French gets French stems beside
-them, so a query matches whichever way it was judged. A word in another alphabet gets the stem of
-the language most written in it.
+its parts. Every word gets its English stem; text that reads as another language in Latin script
+(`languages`) gets that one's stems beside them, so a query matches whichever way it was judged. A
+word in another alphabet gets the stem of the language most written in it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import Stemmer
 
-ANALYSIS_VERSION = 1  # raise it when the same text gives other terms: indexes are made again
+from commonplace.search.lexical.languages import FRENCH, detect_language, stemmer_of
+
+ANALYSIS_VERSION = 2  # raise it when the same text gives other terms: indexes are made again
 MAX_TERM_CHARS = 64
 _MAX_PARTS = 32  # of one identifier; a longer one is data, not a name
 _MAX_WORD_CHARS = 256  # read of one unbroken run of letters
 _CACHE_WORDS = 50_000
+_JUDGED_WORDS = 400  # of a text, for its language
 _SNIPPET_CHARS = 200_000  # of a text that a snippet considers
 
 # Marks inside words that Python's \w leaves out: combining accents, Hebrew and Arabic points,
@@ -90,26 +94,9 @@ _FRENCH_STOP = _set(
     """
 )
 _STOP = _ENGLISH_STOP | _FRENCH_STOP
-# Words that distinguish the two languages; unlike the stop list, accents are not folded.
-_FRENCH_SIGNS = _set(
-    """
-    au aux avec ce ces cette comment dans de des du elle en est et il je la le les leur mais ne
-    nous ou où par pas pour pourquoi quand que quel quelle qui se ses sont sur un une vous à été
-    être l d qu
-    """
-)
-_ENGLISH_SIGNS = _set(
-    """
-    and are as be by can do does for from has have how if in is it of that the this to was were
-    what when where which who why will with you
-    """
-)
-_FRENCH_LETTERS = re.compile(r"[àâçéèêëîïôùûœ]", re.IGNORECASE)
-
 # No inner caches: a stemmer then holds no state between calls, and each call runs under the
 # interpreter's lock.
 _english = Stemmer.Stemmer("english", 0)
-_french = Stemmer.Stemmer("french", 0)
 _OTHER_ALPHABETS = tuple(
     (re.compile(letters), Stemmer.Stemmer(language, 0))
     for letters, language in (
@@ -123,8 +110,7 @@ _OTHER_ALPHABETS = tuple(
 )
 
 _TermsOf = dict[str, tuple[str, ...]]
-_english_terms: _TermsOf = {}
-_french_terms: _TermsOf = {}
+_terms_of: dict[str | None, _TermsOf] = {}  # by language; None: English
 
 
 def analyze(text: str) -> list[str]:
@@ -133,7 +119,7 @@ def analyze(text: str) -> list[str]:
     Stop words are kept only if there is nothing else.
     """
     words = _words(text)
-    terms = _terms(words, _reads_french(text, words))
+    terms = _terms(words, detect_language(text, words[:_JUDGED_WORDS]))
     return [term for term in terms if term not in _STOP] or terms
 
 
@@ -156,13 +142,12 @@ def matches(text: str, terms: Iterable[str]) -> Iterator[tuple[int, int, frozens
     wanted = frozenset(terms)
     if not wanted:
         return
-    for found in _WORD.finditer(
-        text
-    ):  # not normalised first: offsets are those of the caller's text
-        word = found.group()
-        carried = wanted.intersection(
-            _lookup(_french_terms, word, french=True)
-        )  # French terms include the English ones
+    # not normalised first: offsets are those of the caller's text
+    words = [found.group() for found in islice(_WORD.finditer(text), _JUDGED_WORDS)]
+    language = detect_language(text, words) or FRENCH  # its terms include the English ones
+    cache = _terms_of.setdefault(language, {})
+    for found in _WORD.finditer(text):
+        carried = wanted.intersection(_lookup(cache, found.group(), language))
         if carried:
             yield found.start(), found.end(), carried
 
@@ -215,37 +200,30 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text))
 
 
-def _reads_french(text: str, words: list[str]) -> bool:
-    seen = {word.lower() for word in words[:400]}
-    signs = len(_FRENCH_SIGNS & seen) + (
-        not text.isascii() and _FRENCH_LETTERS.search(text) is not None
-    )
-    return signs > len(_ENGLISH_SIGNS & seen)
-
-
-def _terms(words: list[str], french: bool) -> list[str]:
-    cache = _french_terms if french else _english_terms
+def _terms(words: list[str], language: str | None) -> list[str]:
+    cache = _terms_of.setdefault(language, {})
     terms: list[str] = []
     for word in words:
         known = cache.get(word)
-        terms += known if known is not None else _lookup(cache, word, french)
+        terms += known if known is not None else _lookup(cache, word, language)
     return terms
 
 
-def _lookup(cache: _TermsOf, word: str, french: bool) -> tuple[str, ...]:
+def _lookup(cache: _TermsOf, word: str, language: str | None) -> tuple[str, ...]:
     terms = cache.get(word)
     if terms is None:
         if len(cache) >= _CACHE_WORDS:
             cache.clear()
-        terms = cache[word] = tuple(_word_terms(word, french))
+        terms = cache[word] = tuple(_word_terms(word, language))
     return terms
 
 
-def _word_terms(word: str, french: bool) -> Iterator[str]:
+def _word_terms(word: str, language: str | None) -> Iterator[str]:
+    written = word
     if not word.isascii():
         word = _fold(word)
         if _UNSPACED.search(word):
-            yield from _pairs(word, french)
+            yield from _pairs(word, language)
             return
     if not word:  # only accents
         return
@@ -263,9 +241,11 @@ def _word_terms(word: str, french: bool) -> Iterator[str]:
             continue
         stem = _stem(_english if part.isascii() else _stemmer_for(folded), folded)
         yield stem
-        if french:
-            other = _stem(_french, folded)
-            if other != stem:
+        if language is not None:
+            # endings are told by their accents, except where French was always folded first
+            known = folded if language == FRENCH or len(parts) > 1 else written.lower()
+            other = _fold(_stem(stemmer_of(language), known[:MAX_TERM_CHARS])).casefold()
+            if other and other != stem:
                 yield other
 
 
@@ -286,15 +266,15 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
 
 
-def _pairs(word: str, french: bool) -> Iterator[str]:
+def _pairs(word: str, language: str | None) -> Iterator[str]:
     at = 0
     for run in _UNSPACED.finditer(word):
         if run.start() > at:
-            yield from _word_terms(word[at : run.start()], french)
+            yield from _word_terms(word[at : run.start()], language)
         chars = run.group().casefold()
         yield from (chars[i : i + 2] for i in range(max(len(chars) - 1, 1)))
         if len(chars) > 1:
             yield from _IDEOGRAPHS.findall(chars)  # each one is a word, too
         at = run.end()
     if at < len(word):
-        yield from _word_terms(word[at:], french)
+        yield from _word_terms(word[at:], language)

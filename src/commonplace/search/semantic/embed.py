@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.lru import LruCache
+from commonplace.search.lexical.languages import detect_language
 from commonplace.search.semantic.bulk import BulkThreads
 from commonplace.search.semantic.encoder import WORD_LETTERS, Encoder
 
@@ -28,6 +29,7 @@ _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
 # letters per token: the vocabulary spells such a script letter by letter
 _SHATTERED = 1.5
+_FOREIGN = 0.25  # of the evidence, for a text in another language of the same script
 
 
 class EmbedderUnavailableError(Exception):
@@ -176,12 +178,14 @@ class LocalEmbedder:
 
         A vocabulary has the words of the language it was made for. Words of other languages fall
         into pieces, and their vectors carry less meaning; a script that falls into single letters
-        has vectors without meaning, however near they are to each other.
+        has vectors without meaning, however near they are to each other. A text whose common words
+        are of another language counts for less, even if its tokens are long.
         """
         if self.description.language != "en":
             return 1.0
         letters = self._acquire().letters_per_token(text)
-        return min(1.0, max(0.0, (letters - _SHATTERED) / (WORD_LETTERS - _SHATTERED))) ** 2
+        read = min(1.0, max(0.0, (letters - _SHATTERED) / (WORD_LETTERS - _SHATTERED))) ** 2
+        return read * _FOREIGN if detect_language(text, text.split()) is not None else read
 
     def unload_if_idle(self) -> bool:
         """Unload the model if it was not used for `idle_seconds`; the next use loads it again.
