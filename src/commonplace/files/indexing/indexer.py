@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -179,12 +180,15 @@ class Indexer:
         try:
             done = 0
             while True:
+                running = len(self._large)
                 batch = await self._drain_once(rounds=1)
                 done += batch
                 if batch:
                     progress(done)
                 elif self._large:
                     await asyncio.wait(self._large, return_when=asyncio.FIRST_COMPLETED)
+                elif running:  # the last large file ended while the next one was not claimed yet
+                    continue
                 elif not await self._jobs.enqueue_outdated(OUTDATED_FILES):
                     break
             for worker in self._embedding:
@@ -314,7 +318,7 @@ class Indexer:
         try:
             async with self._turn:
                 (source,) = await self._jobs.sources([job], BATCH_BYTES)
-                change, symbols = await asyncio.to_thread(_compare, job, source, self._reader)
+                change, symbols = await asyncio.to_thread(_compare_large, job, source, self._reader)
             remaining = change.steps(STEP_CHUNKS)
             for number, part in enumerate(remaining, 1):
                 last = number == len(remaining)
@@ -398,19 +402,28 @@ def _batches(steps: Sequence[IndexStep]) -> Iterator[list[IndexStep]]:
         yield batch[begin:]
 
 
+def _structure(job: Job, source: Source, reader: StructureReader | None) -> Structure:
+    if reader is None or source.content_hash is None:
+        return Structure()
+    return reader.structure(job.path, source.content)
+
+
 def _compare(
-    job: Job, source: Source, reader: StructureReader | None
+    job: Job, source: Source, structure: Structure
 ) -> tuple[IndexChange, FileSymbols | None]:
     """Return what changes in the index of a file, and its symbols."""
-    structure = Structure()
-    if reader is not None and source.content_hash is not None:
-        structure = reader.structure(job.path, source.content)
     change = difference(job.path, source, structure)
     return change, symbols_of(job.path, source, structure)
 
 
-def _steps(job: Job, source: Source, reader: StructureReader | None) -> Iterator[IndexStep]:
-    change, symbols = _compare(job, source, reader)
+def _compare_large(
+    job: Job, source: Source, reader: StructureReader | None
+) -> tuple[IndexChange, FileSymbols | None]:
+    return _compare(job, source, _structure(job, source, reader))
+
+
+def _steps(job: Job, source: Source, structure: Structure) -> Iterator[IndexStep]:
+    change, symbols = _compare(job, source, structure)
     parts = change.steps(STEP_CHUNKS)
     for number, part in enumerate(parts, 1):
         yield _analyse(job, source, part, number == len(parts), symbols)
@@ -419,11 +432,16 @@ def _steps(job: Job, source: Source, reader: StructureReader | None) -> Iterator
 def _all_steps(
     work: Sequence[tuple[Job, Source]], reader: StructureReader | None
 ) -> list[list[IndexStep] | Exception]:
-    """Return the steps of each job, or the error that analysing it raised."""
+    """Return the steps of each job, or the error that analysing it raised.
+
+    The reader works in a process of its own: it reads the next files while one is analysed here.
+    """
     made: list[list[IndexStep] | Exception] = []
-    for job, source in work:
-        try:
-            made.append(list(_steps(job, source, reader)))
-        except Exception as error:  # reported by the job it belongs to
-            made.append(error)
+    with ThreadPoolExecutor(1, thread_name_prefix="files-structure") as ahead:
+        waiting = [ahead.submit(_structure, job, source, reader) for job, source in work]
+        for (job, source), structure in zip(work, waiting, strict=True):
+            try:
+                made.append(list(_steps(job, source, structure.result())))
+            except Exception as error:  # reported by the job it belongs to
+                made.append(error)
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.search.code.structure import (
@@ -43,6 +43,7 @@ _UNITS = _TYPES | {
 _UNNAMED = frozenset(("implementation", "companion", "block"))  # containers, not definitions
 _SIGNATURE_BYTES = 600  # read of a definition without a body
 _QUOTES = "\"'`<> \t\r\n"
+_ACCESS = (b".", b">", b":")  # before a member, as in a.b, a->b and A::b
 _NOISE = frozenset(("self", "this", "cls", "super", "None", "True", "False", "undefined"))
 
 
@@ -103,7 +104,7 @@ def outline_of(
 
 
 def references_of(
-    source: bytes, names: RawNames, definitions: Iterable[Definition], lines: LineIndex
+    source: bytes, names: RawNames, definitions: Sequence[Definition], lines: LineIndex
 ) -> tuple[tuple[Reference, ...], tuple[Import, ...]]:
     """Return the names that a file uses, in order of first use, and what it imports.
 
@@ -111,31 +112,56 @@ def references_of(
     """
     defined = {(definition.name, definition.line) for definition in definitions}
     uses: dict[str, dict[int, bool]] = {}
+    names_of: dict[bytes, str] = {}  # a name is decoded and judged once
+    members: set[str] = {definition.name for definition in definitions}
     line, next_start = 1, lines.start_of(2)
     for start, end in names.uses:
         if start >= next_start:  # uses are in order: most are on the line of the last one
             line = lines.line_of(start)
             next_start = lines.start_of(line + 1)
-        name = source[start:end].decode(errors="replace").lstrip("$@:")
-        known = uses.get(name)
-        if known is None:
-            if (
-                not MIN_NAME_CHARACTERS <= len(name) <= MAX_NAME_CHARACTERS
-                or name in _NOISE
-                or len(uses) >= MAX_REFERENCES
-            ):
-                continue
-            known = uses[name] = {}
+        raw = source[start:end]
+        name = names_of.get(raw)
+        if name is None:
+            name = names_of[raw] = _used_name(raw) if len(uses) < MAX_REFERENCES else ""
+            if name:
+                uses.setdefault(name, {})
+        if not name:
+            continue
+        known = uses[name]
+        called = start in names.calls
         if line in known:
-            known[line] = known[line] or start in names.calls
+            known[line] = known[line] or called
+        elif (
+            not called
+            and name not in members
+            and start not in names.imported
+            and _is_local(source, start, name)
+        ):
+            continue
         elif len(known) < MAX_REFERENCE_LINES and (name, line) not in defined:
-            known[line] = start in names.calls
+            known[line] = called
+            members.add(name)
     references = tuple(
         Reference(name, tuple(known), tuple(at for at, called in known.items() if called))
         for name, known in uses.items()
         if known
     )
     return references, tuple(_imports(source, names, lines))
+
+
+def _used_name(raw: bytes) -> str:
+    """Return a name without its sign; empty for names that are left out."""
+    name = raw.decode(errors="replace").lstrip("$@:")
+    fits = MIN_NAME_CHARACTERS <= len(name) <= MAX_NAME_CHARACTERS
+    return name if fits and name not in _NOISE else ""
+
+
+def _is_local(source: bytes, start: int, name: str) -> bool:
+    """Return whether a name is probably a local variable: one plain word, not of an object.
+
+    Most uses of names are of these, and nobody asks the index of a project for them.
+    """
+    return name.isalpha() and name.islower() and source[start - 1 : start] not in _ACCESS
 
 
 def _imports(source: bytes, names: RawNames, lines: LineIndex) -> Iterator[Import]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SHORT_BYTES = 400  # a shorter definition is joined with its neighbour
 JOINED_BYTES = 1200  # at most, of joined ones
 MAX_BLOCK_DEPTH = 24  # below a definition: deeper blocks are cut at lines
+SMALL_NODE_BYTES = 80  # not worth a cut inside
 MAX_NAMES = 8  # of joined definitions in the context of a chunk
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*\n)+")
 
@@ -136,7 +137,8 @@ class SpanMaker:
                 line_start = self._lines.start_of(self._lines.line_of(node.start_byte))
                 if line_start > start and not self._source[line_start : node.start_byte].strip():
                     found.setdefault(line_start, depth)
-            if inside and depth < MAX_BLOCK_DEPTH and cursor.goto_first_child():
+            large = node.end_byte - node.start_byte > SMALL_NODE_BYTES
+            if inside and large and depth < MAX_BLOCK_DEPTH and cursor.goto_first_child():
                 depth += 1
                 continue
             while node.start_byte >= end or not cursor.goto_next_sibling():

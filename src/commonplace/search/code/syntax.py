@@ -48,11 +48,12 @@ class RawDefinition:
 
 @dataclass(frozen=True, slots=True)
 class RawNames:
-    """Offsets of names: every use, the calls among them, and imports."""
+    """Offsets of names: every use, the calls among them, imports, and names that they bring."""
 
     uses: tuple[tuple[int, int], ...] = ()
     calls: frozenset[int] = field(default_factory=frozenset)  # starts of uses
     imports: tuple[tuple[int, int], ...] = ()
+    imported: frozenset[int] = field(default_factory=frozenset)  # starts of uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +91,16 @@ def read_syntax(language: str, source: bytes) -> SyntaxOfFile:
         source, QueryCursor(grammar.definitions, match_limit=MAX_MATCHES).matches(root)
     )
     captures = QueryCursor(grammar.references, match_limit=MAX_MATCHES).captures(root)
+    # calls first: in some grammars they are no references by themselves
+    uses = {node.start_byte: node.end_byte for node in captures.get("call", [])}
+    calls = frozenset(uses)
+    uses |= {node.start_byte: node.end_byte for node in captures.get("reference", [])}
     names = RawNames(
-        tuple((node.start_byte, node.end_byte) for node in captures.get("reference", [])),
-        frozenset(node.start_byte for node in captures.get("call", [])),
+        tuple(sorted(uses.items())),
+        calls,
         tuple((node.start_byte, node.end_byte) for node in captures.get("import", [])),
+        frozenset(node.start_byte for node in captures.get("imported", [])),
     )
-    calls = [
-        (node.start_byte, node.end_byte) for node in captures.get("call", [])
-    ]  # where a grammar has other nodes for them
-    known = {start for start, _ in names.uses}
-    uses = (*names.uses, *(span for span in calls if span[0] not in known))
-    names = RawNames(tuple(sorted(uses)), names.calls, names.imports)
     return SyntaxOfFile(root, definitions, names, broken / max(1, len(source)))
 
 

@@ -167,6 +167,16 @@ def test_the_line_of_a_definition_is_no_use_of_its_name() -> None:
     assert load.calls == (4,)
 
 
+def test_local_variables_are_no_uses_but_imported_names_and_members_are() -> None:
+    source = (
+        b"from lib import parse\n\n\ndef work(items):\n    total = 0\n    for item in items:\n"
+        b"        total += item.size\n    return map(parse, total, MAX_SIZE)\n"
+    )
+    references = {reference.name for reference in read_structure("python", source).references}
+    assert {"parse", "size", "map", "MAX_SIZE"} <= references
+    assert references.isdisjoint({"total", "item", "items"})
+
+
 @pytest.mark.parametrize(
     ("language", "source", "reason"),
     [

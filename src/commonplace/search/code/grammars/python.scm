@@ -10,4 +10,6 @@
 (import_statement name: (dotted_name) @import)
 (import_statement name: (aliased_import name: (dotted_name) @import))
 (import_from_statement module_name: (_) @import)
+(import_from_statement name: (dotted_name (identifier) @imported))
+(import_from_statement name: (aliased_import name: (dotted_name (identifier) @imported)))
 (identifier) @reference

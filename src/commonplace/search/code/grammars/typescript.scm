@@ -28,6 +28,8 @@
 (import_statement source: (string (string_fragment) @import))
 (export_statement source: (string (string_fragment) @import))
 (call_expression function: (identifier) @_require (#eq? @_require "require") arguments: (arguments (string (string_fragment) @import)))
+(import_specifier name: (identifier) @imported)
+(export_specifier name: (identifier) @imported)
 (identifier) @reference
 (type_identifier) @reference
 (property_identifier) @reference
