@@ -140,6 +140,30 @@ def test_without_extras_words_are_searched_on_sqlite(
         assert server.get("/console")[0] == 404
 
 
+@pytest.mark.parametrize("extra", ["", "code"])
+def test_the_extra_code_gives_files_their_structure(
+    install: Callable[[str], Path], tmp_path: Path, extra: str
+) -> None:
+    source = "class Session:\n    def send(self):\n        return 1\n"
+    (tmp_path / "client.py").write_text(source)
+    command = install(extra)
+    put = run(command, tmp_path, "files", "put", "/client.py", "client.py", "--project", "p")
+    assert put.returncode == 0, put.stderr
+    found = run(command, tmp_path, "files", "search", "session send", "-p", "p", "--json")
+    assert json.loads(found.stdout)["chunks"][0]["chunk_content"] == source
+    symbols = run(command, tmp_path, "files", "symbols", "Session.send", "-p", "p", "--json")
+    lines = [entry["line"] for entry in json.loads(symbols.stdout)["symbols"]]
+    assert lines == ([2] if extra else [])
+    doctor = run(command, tmp_path, "doctor")
+    if extra:
+        assert "the grammars of all languages are installed" in doctor.stdout
+    else:
+        assert "pip install 'commonplace[code]'" in " ".join(doctor.stdout.split())
+        status = json.loads(run(command, tmp_path, "files", "status", "--json").stdout)
+        assert "python" in status["missing_grammars"]
+        assert (status["dead"], status["pending"], status["symbols"]) == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["migrate"], ["serve"], ["serve", "--http", "127.0.0.1:0"], ["worker"], ["files", "projects"]],

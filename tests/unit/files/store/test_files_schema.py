@@ -135,6 +135,7 @@ def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
         "outdated_everywhere",
         "job_due",
         "vector_counts",
+        "vector_projects",
     }
     for name, sql in every_query("files"):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
