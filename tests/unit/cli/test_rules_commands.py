@@ -88,3 +88,28 @@ def test_reports_have_the_forms_of_code_hosts(
     summary = capsys.readouterr().out
     assert "\u200b" not in summary
     assert "`U+200B ZERO WIDTH SPACE is not visible. <U+200B>width ¦ pipe 'x'`" in summary
+
+
+def test_the_rules_in_effect_come_from_catalogue_and_files(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "data"))
+    added = ["add", "kind", "Be kind.", "--applies-to", "src/**", "--owner", "ann"]
+    assert main(["instructions", *added, "--requirement", "mandatory"]) == 0
+    assert main(["instructions", "add", "mine", "Only mine.", "--activation", "manual"]) == 0
+    assert main(["instructions", "show", "kind"]) == 0
+    assert "src/**" in capsys.readouterr().out
+    asked = ["rules", "for", "src/a.ts", "src/b.py", "--repo", str(repo)]
+    assert main([*asked, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    refs = [rule["ref"] for rule in answer["rules"]]
+    assert refs == ["instruction:kind", ".cursor/rules/ts.mdc", "AGENTS.md"]
+    assert main([*asked, "--rule", "mine"]) == 0
+    shown = capsys.readouterr()
+    assert "src/a.ts matches src/**" in shown.out
+    assert "instruction:mine" in shown.out
+    assert "of 8,000 tokens" in shown.err
+    assert main([*asked, "--text"]) == 0
+    assert capsys.readouterr().out == "Be kind.\n\nNo any.\n\nUse tabs.\n"
+    assert main([*asked, "--as", "cursor"]) == 2
+    assert main(["rules", "for", "../x", "--repo", str(repo)]) == 2

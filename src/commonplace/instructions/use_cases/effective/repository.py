@@ -82,7 +82,9 @@ def repository_candidates(tree: RuleTree, paths: Sequence[str]) -> list[Effectiv
             if not _has_imports_only(candidate.text):
                 candidates.setdefault(key, candidate)
             if file.path.rpartition("/")[2] in IMPORTING:
-                for imported in _follow_imports(tree, file.path, found.rule.text, candidate, 1):
+                for imported in _follow_imports(
+                    tree, file.path, found.rule.text, candidate, {file.path}
+                ):
                     candidates.setdefault(imported.key, imported)
     return list(candidates.values())
 
@@ -112,12 +114,21 @@ def _has_imports_only(text: str) -> bool:
 
 
 def _follow_imports(
-    tree: RuleTree, importer: str, text: str, rule: EffectiveCandidate, hops: int
+    tree: RuleTree,
+    importer: str,
+    text: str,
+    rule: EffectiveCandidate,
+    visited: set[str],
+    hops: int = 1,
 ) -> Iterable[EffectiveCandidate]:
+    """Yield the imported files, each once."""
     if hops > IMPORT_HOPS:
         return
     for written in imported_paths(text):
         target = resolve(importer, written.rstrip(".,;:!?)\"'"))
+        if target in visited or len(visited) > MOST_FILES:
+            continue
+        visited.add(target or "")
         imported = read_text(tree, target) if target and target[0] not in "~/" else None
         if target is None or imported is None:
             continue
@@ -130,4 +141,4 @@ def _follow_imports(
             level=rule.level,
             folder=rule.folder,
         )
-        yield from _follow_imports(tree, target, imported, rule, hops + 1)
+        yield from _follow_imports(tree, target, imported, rule, visited, hops + 1)
