@@ -23,6 +23,7 @@ from commonplace.instructions.tools.shapes import (
     Answer,
     FullInput,
     WriteInput,
+    show_difference,
     show_event,
     threaded,
 )
@@ -89,15 +90,6 @@ def _show_history(history: InstructionHistory) -> JsonObject:
 
 
 def _show_change(change: HistoryChange) -> JsonObject:
-    difference: JsonObject = {
-        "fields": {
-            name: {"from": before, "to": after}
-            for name, (before, after) in change.difference.fields.items()
-        },
-        "bodyDiff": change.difference.body_diff,
-    }
-    if change.difference.truncated:
-        difference["bodyDiffTruncated"] = True
     return {
         "change": change.number,
         "at": change.at,
@@ -105,7 +97,7 @@ def _show_change(change: HistoryChange) -> JsonObject:
         "by": change.by,
         **({"agent": change.agent} if change.agent is not None else {}),
         "version": change.version,
-        "diff": difference,
+        "diff": show_difference(change.difference),
     }
 
 

@@ -24,6 +24,7 @@ from commonplace.instructions.service import InstructionsService
 from commonplace.kernel.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
+    from commonplace.instructions.engine.difference import DocumentDifference
     from commonplace.instructions.engine.review.events import ReviewEvent
     from commonplace.instructions.engine.unreadable import StoredProblem
 
@@ -100,6 +101,18 @@ def check_time(moment: str | None) -> str | None:
 def show_rejection(rejection: Rejection) -> dict[str, str]:
     """Spell a rejected file."""
     return {"file": rejection.file, "reason": rejection.reason, "detail": rejection.detail}
+
+
+def show_difference(difference: DocumentDifference) -> JsonObject:
+    """Spell the fields that differ, and the diff of the body."""
+    shown: JsonObject = {
+        "fields": {
+            name: {"from": before, "to": after}
+            for name, (before, after) in difference.fields.items()
+        },
+        "bodyDiff": difference.body_diff,
+    }
+    return {**shown, "bodyDiffTruncated": True} if difference.truncated else shown
 
 
 def show_event(event: ReviewEvent) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Tools of reviews: the queue, one review, submit, comment and decide."""
+"""Tools that submit a change for review, comment on it, and decide it."""
 
 from __future__ import annotations
 
@@ -15,165 +15,15 @@ from commonplace.instructions.errors import (
     REVIEW_NOT_FOUND,
     REVIEW_REQUIRED,
 )
-from commonplace.instructions.results.review import ReviewDetails, ReviewItem, ReviewOutcome
+from commonplace.instructions.results.review import ReviewOutcome
 from commonplace.instructions.review_service import ReviewService
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
-from commonplace.instructions.tools.compact import cut_body, cut_difference
-from commonplace.instructions.tools.shapes import (
-    Answer,
-    CamelInput,
-    FullInput,
-    WriteInput,
-    show_event,
-    threaded,
-)
+from commonplace.instructions.tools.shapes import Answer, CamelInput, WriteInput, threaded
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.json_types import JsonObject
 
 MAX_NOTE = 10_000
-COMPACT_EVENTS = 30
-
-
-def tools(service: InstructionsService) -> tuple[Tool, ...]:
-    """Return the tools of this module."""
-    reviews = ReviewService(service.parts_of)
-    return (
-        list_tool(service, reviews),
-        show_tool(service, reviews),
-        submit_tool(service, reviews),
-        comment_tool(service, reviews),
-        decide_tool(service, reviews),
-    )
-
-
-class ReviewListInput(CamelInput):
-    state: Literal["review", "draft", "all"] = Field(
-        default="review",
-        description="review: waits for a decision; draft: waits for its author.",
-    )
-    limit: int = Field(default=25, ge=1, le=500, description="Most items.")
-    offset: int = Field(default=0, ge=0, description="Items to skip.")
-
-
-class ReviewListOutput(TypedDict):
-    count: int
-    items: list[JsonObject]
-
-
-def list_tool(service: InstructionsService, reviews: ReviewService) -> Tool:
-    """`instructions_review_list`"""
-
-    def handle(ctx: Context, args: ReviewListInput) -> Answer:
-        state = None if args.state == "all" else args.state
-        found = reviews.queue(ctx.auth, state, limit=args.limit, offset=args.offset)
-        return {"count": found.total, "items": [_show_item(item) for item in found.items]}
-
-    return Tool(
-        name="instructions_review_list",
-        toolset="instructions",
-        title="Review queue",
-        description="Drafts and proposed changes that wait for a review, longest waiting first.",
-        input=ReviewListInput,
-        output=ReviewListOutput,
-        handler=threaded(service, handle),
-        tier=Tier.EXTENDED,
-    )
-
-
-def _show_item(item: ReviewItem) -> JsonObject:
-    shown: JsonObject = {
-        "id": item.id,
-        "title": item.title,
-        "kind": item.kind,
-        "state": item.state,
-        "reviewHash": item.hash,
-        "owner": item.owner,
-        "classification": item.classification,
-        "categories": list(item.categories),
-        "fourEyes": item.four_eyes,
-        "submittedBy": item.submitted_by,
-        "submittedAt": item.submitted_at,
-        "comments": item.comments,
-    }
-    return {name: value for name, value in shown.items() if value is not None}
-
-
-class ReviewShowInput(FullInput):
-    id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
-
-
-class ReviewShowOutput(TypedDict):
-    id: str
-    title: str
-    kind: str
-    state: str
-    reviewHash: str
-    owner: str
-    classification: str
-    categories: list[str]
-    fourEyes: bool
-    submittedBy: NotRequired[str]
-    submittedAt: NotRequired[str]
-    comments: int
-    authors: list[str]
-    mayApprove: bool
-    refusal: NotRequired[str]
-    approved: NotRequired[JsonObject]
-    proposed: JsonObject
-    diff: JsonObject
-    events: list[JsonObject]
-
-
-def show_tool(service: InstructionsService, reviews: ReviewService) -> Tool:
-    """`instructions_review_show`"""
-
-    def handle(ctx: Context, args: ReviewShowInput) -> Answer:
-        answer = _show_details(reviews.show(ctx.auth, args.id))
-        if not ctx.compact or args.full:
-            return answer
-        texts = ("approved", "proposed")
-        shown: JsonObject = {name: cut_body(answer[name]) for name in texts if name in answer}
-        events = answer["events"][-COMPACT_EVENTS:]
-        return {**answer, **shown, "diff": cut_difference(answer["diff"]), "events": events}
-
-    return Tool(
-        name="instructions_review_show",
-        toolset="instructions",
-        title="Show a review",
-        description="A change that waits: the last approved text, the proposed one, their "
-        "difference, the comments, and the reviewHash that a decision needs.",
-        input=ReviewShowInput,
-        output=ReviewShowOutput,
-        handler=threaded(service, handle),
-        tier=Tier.EXTENDED,
-        errors=(REVIEW_NOT_FOUND,),
-    )
-
-
-def _show_details(review: ReviewDetails) -> JsonObject:
-    difference: JsonObject = {
-        "fields": {
-            name: {"from": before, "to": after}
-            for name, (before, after) in review.difference.fields.items()
-        },
-        "bodyDiff": review.difference.body_diff,
-    }
-    if review.difference.truncated:
-        difference["bodyDiffTruncated"] = True
-    answer: JsonObject = {
-        **_show_item(review.item),
-        "authors": list(review.authors),
-        "mayApprove": not review.refusal,
-        "proposed": review.proposed,
-        "diff": difference,
-        "events": [show_event(event) for event in review.events],
-    }
-    if review.refusal:
-        answer["refusal"] = review.refusal
-    if review.approved is not None:
-        answer["approved"] = review.approved
-    return answer
 
 
 class ReviewOutcomeOutput(TypedDict):
