@@ -148,6 +148,7 @@ def test_every_fuzzed_file_is_read_scanned_and_written_in_time(soak: bool) -> No
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_800)
 def test_an_import_accounts_for_every_fuzzed_file_and_repeats(tmp_path: Path, soak: bool) -> None:
     repo = tmp_path / "repo"
     written = set()

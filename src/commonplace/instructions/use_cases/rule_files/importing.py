@@ -132,8 +132,12 @@ class _RuleImport:
     entries: list[JsonObject] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)  # of the outcomes of the entries
     _taken: set[str] = field(default_factory=set)
+    _reserved: set[str] = field(init=False)  # ids that a new rule cannot have
     _planned: dict[str, tuple[int, FoundRule]] = field(default_factory=dict)
     """Rules with markers that are written, with the places of their entries."""
+
+    def __post_init__(self) -> None:
+        self._reserved = set(self.catalogue.documents)
 
     def plan_file(self, file: ExaminedFile) -> None:
         """Decide about the rules of one file."""
@@ -215,10 +219,12 @@ class _RuleImport:
             return found.id, True  # an export: the rule itself comes from somewhere else
         if found.id is not None and found.id not in self._taken:
             self._taken.add(found.id)
+            self._reserved.add(found.id)
             return found.id, False
         candidate = candidate_id(path, found.rule.title)
-        id_ = numbered(candidate, self._taken | documents.keys())
+        id_ = numbered(candidate, self._reserved)
         self._taken.add(id_)
+        self._reserved.add(id_)
         return id_, False
 
     def _compare(self, id_: str, found: FoundRule, origin: RuleOrigin) -> tuple[str, str]:
