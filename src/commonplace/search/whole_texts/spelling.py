@@ -28,22 +28,23 @@ class SpellingIndex:
     """Words by their first and last letters, lower-cased. The owner reports every change."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._ends: dict[str, set[str]] = {}
+        self._ends: dict[str, dict[str, int]] = {}  # words with their letters, by each end
         for word in words:
             self.add(word)
 
     def add(self, word: str) -> None:
         """Add a lower-cased word of the vocabulary."""
         if len(word) >= LEAST_LETTERS - 1 and word.isalnum():
+            letters = _letters(word)
             for end in _ends(word):
-                self._ends.setdefault(end, set()).add(word)
+                self._ends.setdefault(end, {})[word] = letters
 
     def discard(self, word: str) -> None:
         """Remove a word that no text has any more."""
         for end in _ends(word):
             words = self._ends.get(end)
             if words is not None:
-                words.discard(word)
+                words.pop(word, None)
                 if not words:
                     del self._ends[end]
 
@@ -59,10 +60,10 @@ class SpellingIndex:
         letters = _letters(word)
         nearest: dict[str, int] = {}
         for end in _ends(word):
-            for other in self._ends.get(end, ()):
-                if abs(len(other) - len(word)) > most or other in nearest:
+            for other, others_letters in self._ends.get(end, {}).items():
+                if (letters ^ others_letters).bit_count() > 2 * most or other in nearest:
                     continue
-                if (letters ^ _letters(other)).bit_count() > 2 * most or digits != _digits(other):
+                if abs(len(other) - len(word)) > most or digits != _digits(other):
                     continue
                 edits = count_edits(word, other, most)
                 if 0 < edits <= most:
@@ -81,6 +82,17 @@ def count_edits(word: str, other: str, most: int) -> int:
     """Return how many letters were inserted, left out, replaced or swapped; `most` + 1 if more."""
     if word == other:
         return 0
+    start, end = 0, 0
+    shorter = min(len(word), len(other))
+    while start < shorter and word[start] == other[start]:
+        start += 1
+    while end < shorter - start and word[-1 - end] == other[-1 - end]:
+        end += 1
+    word, other = word[start : len(word) - end], other[start : len(other) - end]
+    if not word or not other:
+        return min(len(word) + len(other), most + 1)
+    if most == 1:  # one letter replaced, or two neighbours swapped
+        return 1 if len(word) == len(other) == 1 or (len(word) == 2 and word == other[::-1]) else 2
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(word, 1):

@@ -14,7 +14,7 @@ from heapq import nsmallest
 
 from commonplace.search.fusion import DEFAULT
 from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
-from commonplace.search.whole_texts.bits import bits_of, numbers_in
+from commonplace.search.whole_texts.bits import bits_of, numbers_in, those_in
 from commonplace.search.whole_texts.inverted import RANKED_FROM, InvertedIndex
 from commonplace.search.whole_texts.strict import PHRASE_BONUS, RERANKED, StrictRanking
 from commonplace.search.whole_texts.terms import QueryTerms, ReadTerm, read_terms
@@ -22,8 +22,8 @@ from commonplace.search.whole_texts.words import is_literal, stems_of
 
 STANDINGS = 4  # classes of standing: 0 is shown first, the last one after everything else
 MANY = 100  # strict matches from which nothing related is looked for
-POOL = 1500  # texts that the most telling terms may propose
-KEPT = 250  # of them, that the frequent terms are looked up for
+POOL = 1000  # texts that the most telling terms may propose
+KEPT = 200  # of them, that the frequent terms are looked up for
 RELATED = 30  # texts shown that match in part
 RELATED_SHARE = 0.04  # of the best evidence, that a related text must have
 COMPARABLE = 0.5  # of the best evidence: above it, standing decides the order
@@ -117,7 +117,8 @@ class TextSearch:
 class _Tally:
     """Scores of candidates while the terms of a query are read, the most telling first."""
 
-    def __init__(self, strict: Iterable[int]) -> None:
+    def __init__(self, strict: Iterable[int], mask: int) -> None:
+        self._mask = mask
         self.scores: dict[int, float] = dict.fromkeys(strict, 0.0)
         self.covered: dict[int, float] = dict.fromkeys(self.scores, 0.0)
         self._strict = frozenset(self.scores)
@@ -132,14 +133,26 @@ class _Tally:
         gains: dict[int, float] = {}
         for reading in term.readings:
             worth = reading.worth
+            if not gains:
+                gains = {slot: impact * worth for slot, impact in reading.impacts.items()}
+                continue
             for slot, impact in reading.impacts.items():
                 gain = impact * worth
                 if gain > gains.get(slot, 0.0):
                     gains[slot] = gain
+        if self._mask >= 0:
+            gains = {slot: gains[slot] for slot in those_in(self._mask, gains)}
         scores, covered, worth = self.scores, self.covered, term.worth
+        if not scores:
+            self.scores, self.covered = gains, dict.fromkeys(gains, worth)
+            return
         for slot, gain in gains.items():
-            scores[slot] = scores.get(slot, 0.0) + gain
-            covered[slot] = covered.get(slot, 0.0) + worth
+            if slot in scores:
+                scores[slot] += gain
+                covered[slot] += worth
+            else:
+                scores[slot] = gain
+                covered[slot] = worth
 
     def complete(self, term: ReadTerm) -> None:
         """Add the gain of a frequent term to the candidates that have it."""
@@ -256,7 +269,9 @@ class TextQuery:
     def _weigh_candidates(self) -> dict[int, float]:
         """Return the evidence of the strict matches, and of those that the rare terms propose."""
         read = self.terms
-        tally = _Tally(numbers_in(self.strict) if self.strict.bit_count() < POOL else ())
+        tally = _Tally(
+            numbers_in(self.strict) if self.strict.bit_count() < POOL else (), self._mask
+        )
         proposing = True
         for term in read.terms:
             proposing = proposing and tally.may_propose(term)
@@ -265,11 +280,11 @@ class TextQuery:
             else:
                 tally.prune(KEPT)
                 tally.complete(term)
+        tally.prune(KEPT)
         information, ceiling = read.information, read.ceiling
-        mask, bounded = self._mask, self._mask >= 0
         evidence: dict[int, float] = {}
         for slot, score in tally.scores.items():
-            if score and not (bounded and not mask >> slot & 1):
+            if score:
                 coverage = tally.covered[slot] / information
                 evidence[slot] = score / ceiling * (1 + DEFAULT.coverage_gain * coverage**2)
         for slot in numbers_in(self.strict):
