@@ -225,11 +225,11 @@ def test_an_open_list_says_that_the_catalogue_has_changed(visitor: Visitor, keye
     server, keys, _ = keyed
     visitor.sign_in(keys["read"])
     page = visitor.page
-    visitor.go("/console/instructions?q=news-rule")
+    visitor.go("/console/instructions?q=qnewcomerq")
     expect(page.get_by_text("No instruction fits.")).to_be_visible()
-    add(server, keys["admin"], "news-rule")
+    add(server, keys["admin"], "qnewcomerq")
     page.get_by_role("link", name="Show the changes").click()
-    expect(page.get_by_role("link", name="news-rule")).to_be_visible()
+    expect(page.get_by_role("link", name="qnewcomerq")).to_be_visible()
 
 
 def test_a_filtered_list_keeps_one_connection_for_news(visitor: Visitor, keyed: Keyed) -> None:

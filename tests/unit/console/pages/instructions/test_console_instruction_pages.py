@@ -44,8 +44,23 @@ def test_the_filters_of_the_address_are_sent(caller: FakeCaller, inside: TestCli
     assert (sent["limit"], sent["offset"]) == (25, 50)
 
 
+def test_a_search_shows_the_best_matches_first_and_pages_through_them(
+    caller: FakeCaller, inside: TestClient
+) -> None:
+    found = [{"id": f"hit-{number:02}", "title": "Hit"} for number in range(50, 0, -1)]
+    caller.replies["instructions_search"] = Answer({"hash": "h", "count": 60, "items": found})
+    page = inside.get("/console/instructions?q=word&status=draft&page=2").text
+    sent = next(arguments for tool, arguments in caller.calls if tool == "instructions_search")
+    assert sent == {"q": "word", "limit": 50, "full": True, "status": ["draft"]}
+    assert "Instructions: 60" in page
+    assert page.index("/instructions/hit-25") < page.index("/instructions/hit-01")
+    assert "/instructions/hit-26" not in page
+
+
 def test_an_id_that_is_typed_is_found_first(caller: FakeCaller, inside: TestClient) -> None:
     caller.replies["instructions_get"] = Answer({"item": {"id": "third", "title": "Third"}})
+    listed = list_of("first", "second").output
+    caller.replies["instructions_search"] = Answer({**listed, "count": 2})
     page = inside.get("/console/instructions?q=third").text
     assert "Instructions: 3" in page
     assert page.index("/instructions/third") < page.index("/instructions/first")
