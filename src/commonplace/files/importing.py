@@ -12,7 +12,7 @@ from pathlib import Path
 
 from commonplace.dispatch.transfer import parts_of, temporary_path
 from commonplace.files.engine.folder import FolderFile, Scan, Skipped, text_of
-from commonplace.files.engine.naming import stored_paths
+from commonplace.files.engine.naming import SpelledName, stored_paths
 from commonplace.files.model import (
     MAX_PATH_CHARACTERS,
     FilePath,
@@ -31,14 +31,6 @@ WRITES_AT_ONCE = 16  # they share a commit
 BATCH_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """A file that is stored under another path than it has in its folder."""
-
-    source_path: str
-    path: str
-
-
 @dataclass(slots=True)
 class ImportReport:
     """The result of an import.
@@ -49,7 +41,7 @@ class ImportReport:
     stored: int = 0
     unchanged: int = 0
     deleted: int = 0
-    renamed: list[Renamed] = field(default_factory=list)
+    renamed: list[SpelledName] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     ignored: int = 0
     missing: list[str] = field(default_factory=list)
@@ -203,7 +195,7 @@ class FolderImport:
             if has_hidden(content) or has_hidden(planned.provenance.source_path or ""):
                 self.report.hidden.append(planned.path)
         if planned.provenance.source_path is not None:
-            self.report.renamed.append(Renamed(planned.provenance.source_path, planned.path))
+            self.report.renamed.append(SpelledName(planned.provenance.source_path, planned.path))
 
     def _find_missing(self, existing: Iterable[StoredFile]) -> Iterator[str]:
         """Yield paths that an earlier import stored and that are no longer in the folder."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from commonplace.files.engine.change import SizeLimits
 from commonplace.files.engine.checkout import find_checkout
 from commonplace.files.engine.folder import FolderFile, Scan, Skipped, read_bytes, scan, text_of
-from commonplace.files.engine.naming import stored_paths
+from commonplace.files.engine.naming import SpelledName, stored_paths
 from commonplace.files.engine.sync import (
     SyncAction,
     SyncConflict,
@@ -52,14 +52,6 @@ class SyncedFile:
     action: str  # added, changed, moved, deleted
     path: str
     source: str | None = None  # the path before a move
-
-
-@dataclass(frozen=True, slots=True)
-class SpelledName:
-    """A file whose name is outside the alphabet of paths."""
-
-    source_path: str
-    path: str
 
 
 @dataclass(slots=True)

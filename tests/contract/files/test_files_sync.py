@@ -251,5 +251,5 @@ def test_tenants_have_their_own_syncs(box: Box, folder: Path) -> None:
     other = AuthContext(Tenant("t2"), ALL_SCOPES, "t2")
     work = FolderSync(box.files.service, other, "p", folder)
     assert len(asyncio.run(work.run()).changes) == 3
-    assert asyncio.run(box.files.service.delete_tenant(Tenant("t2")))[0] == 3
+    assert asyncio.run(box.files.service.delete_tenant(other))[0] == 3
     assert sync(box, folder).unchanged == 3

@@ -13,6 +13,14 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paths import is_spelling_of, number_segment, spell_segment
 
 
+@dataclass(frozen=True, slots=True)
+class SpelledName:
+    """A file that is stored under another path than it has in its folder."""
+
+    source_path: str
+    path: str
+
+
 def check_source_path(path: FilePath, source: str) -> str | None:
     """Return the source path to store for a path; None if both are the same.
 
