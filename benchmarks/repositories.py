@@ -86,7 +86,7 @@ def unpack(package: str) -> Repository:
         if (
             path.startswith(BUILT)
             or path.endswith(LEFT_OUT)
-            or len(content) > 2_000_000
+            or len(content) > MOST_BYTES
             or b"\0" in content[:4096]
         ):
             continue

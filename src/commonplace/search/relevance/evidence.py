@@ -19,7 +19,7 @@ from commonplace.search.relevance.query import QueryReading, QueryShape
 from commonplace.search.relevance.traces import NamedPlace
 
 _TOKEN = re.compile(r"\w+")
-LEAST_RUN = 0.5  # of a phrase that must stand in a text
+LEAST_RUN = 0.6  # of a phrase that must stand in a text
 SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(

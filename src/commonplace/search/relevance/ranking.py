@@ -53,7 +53,9 @@ def rank_by_text(
         text = texts.get(hit.key) or CandidateText(hit.key, paths[hit.key], "")
         finding = findings[hit.key] = reader.judge(text)
         evidence[hit.key] = hit.evidence + scale.full_match * finding.evidence
-    shared = add_file_evidence(evidence, paths, weights.same_file)
+    # several passages of a long text on one subject make none of them the better answer
+    share = 0.0 if reading.shape is QueryShape.QUESTION else weights.same_file
+    shared = add_file_evidence(evidence, paths, share)
     ranked = []
     for hit in retrieval.hits:
         finding = findings[hit.key]
