@@ -16,7 +16,7 @@ from commonplace.instructions.engine.effective.merging import RuleMerger
 from commonplace.instructions.engine.effective.outcome import RuleQuestion
 from commonplace.instructions.engine.effective.rule import candidate_of
 from commonplace.instructions.engine.normalise import ReadingRules, normalise
-from commonplace.instructions.tools.rules import show_rules
+from commonplace.instructions.tools.effective.rules import show_rules
 
 WORDS = st.sampled_from(
     (

@@ -97,18 +97,19 @@ def build_service(
         folders=_rule_folders(chosen, local),
     )
 
-    def open_feedback() -> FeedbackStore:
-        from commonplace.instructions.store.feedback import FeedbackStore
-        from commonplace.instructions.store.feedback_file import FeedbackFile
-
-        return FeedbackStore(FeedbackFile(data / "feedback.json"), clock=now)
-
     return InstructionsService(
         parts,
         mutation_enabled=may_write,
-        open_feedback=open_feedback,
+        open_feedback=lambda: _open_feedback(data, now),
         open_meaning=_open_meaning(semantics, str(directory.absolute())),
     )
+
+
+def _open_feedback(data: Path, now: Callable[[], str]) -> FeedbackStore:
+    from commonplace.instructions.store.feedback import FeedbackStore
+    from commonplace.instructions.store.feedback_file import FeedbackFile
+
+    return FeedbackStore(FeedbackFile(data / "feedback.json"), clock=now)
 
 
 def open_shared_store(

@@ -34,7 +34,7 @@ TOOL_MODULES: dict[str, tuple[str, ...]] = {
 }
 """Dispatch actions by the module of `tools` that defines them."""
 
-OTHER_TOOLS: dict[str, tuple[str, ...]] = {"rules": ("rules_for",)}
+OTHER_TOOLS: dict[str, tuple[str, ...]] = {"effective.rules": ("rules_for",)}
 """Tools beside the dispatch actions, by the module of `tools` that defines them."""
 
 ACTIONS: tuple[str, ...] = (

@@ -18,7 +18,7 @@ def find_effective(question: RuleQuestion, repo: Path) -> JsonObject:
     """Return the rules in effect as the tool `rules_for` spells them; any folder may be read."""
     from commonplace.instructions.rulefiles.allowed import RuleFolders
     from commonplace.instructions.rules_service import RulesService
-    from commonplace.instructions.tools.rules import show_rules
+    from commonplace.instructions.tools.effective.rules import show_rules
 
     service = session().app().services.instructions
     service.confirmation.load()
