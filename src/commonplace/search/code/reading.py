@@ -11,6 +11,7 @@ from commonplace.search.code.syntax import MAX_BROKEN_SHARE, read_syntax
 
 MAX_SOURCE_BYTES = 1_000_000
 LONG_LINE_BYTES = 400  # on average: minified or generated text, not written by a person
+_SECOND_TRIES = {"c": "cpp"}  # a header `.h` may be either
 MISSING = f"the grammar is not installed; install {EXTRA}"
 
 
@@ -38,6 +39,9 @@ def read_structure(language: str, source: bytes) -> Structure:
     if note:
         return Structure(language, note=note)
     syntax = read_syntax(language, source)
+    if syntax.broken and language in _SECOND_TRIES:
+        second = read_syntax(_SECOND_TRIES[language], source)
+        syntax = second if second.broken < syntax.broken else syntax
     if syntax.broken > MAX_BROKEN_SHARE:
         return Structure(language, note="the grammar cannot read most of it")
     lines = LineIndex(source)

@@ -204,3 +204,9 @@ def test_a_file_with_an_error_keeps_its_other_definitions() -> None:
     )
     names = {definition.name for definition in read_structure("python", source).definitions}
     assert {"first", "last"} <= names
+
+
+def test_a_header_in_cpp_is_read_as_cpp() -> None:
+    source = b"namespace shapes {\nclass Shape {\n public:\n  int sides() const;\n};\n}\n" * 3
+    names = {definition.qualified for definition in read_structure("c", source).definitions}
+    assert "shapes.Shape" in names
