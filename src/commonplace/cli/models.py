@@ -78,8 +78,8 @@ def install(
 ) -> None:
     """Install an embedding model and use it; shows licence, origin and cost first.
 
-    Does nothing if it is installed already. The default reads English and code; quality joins two
-    English models; multilingual reads about 100 languages.
+    Does nothing if it is installed already. The default reads English; quality joins two English
+    models; multilingual reads about 100 languages.
 
     Example:
       commonplace models install
@@ -315,7 +315,7 @@ def remove(
     """Remove an installed model. Search then uses words only.
 
     Example:
-      commonplace models remove granite-embedding-30m-english
+      commonplace models remove all-MiniLM-L6-v2
     """
     with _model_errors():
         removed = embed_models.remove(_folder(), name)

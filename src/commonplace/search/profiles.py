@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from commonplace.search.fusion import DEFAULT, Parameters
 
-_OF_MODEL: dict[str, Parameters] = {}
+_OF_MODEL: dict[str, Parameters] = {
+    "granite-embedding-30m-english": Parameters(
+        lexical_weight=0.33,
+        sharpness=3.3,
+        coverage_gain=2.5,
+        consensus=0.45,
+        intercept=0.61,
+        words_alone=2.27,
+        abstain_below=0.055,
+    ),
+}
 
 
 def parameters_of(identity: str) -> Parameters:

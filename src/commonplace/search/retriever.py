@@ -20,6 +20,7 @@ from commonplace.search.model import (
     Partition,
     ReadQuery,
     Retrieval,
+    SearchHit,
 )
 from commonplace.search.semantic.local import LocalSemanticSide, Semantics
 
@@ -229,7 +230,7 @@ class HybridRetriever:
         return Retrieval(
             hits,
             "hybrid" if side is not None else "lexical",
-            (*notes, *self._notes(result)),
+            (*notes, *self._notes(result, hits)),
             doubt_about(hits[0].score, result.parameters) if hits and calibrated else None,
             result.words.terms,
             result.words.documents,
@@ -244,7 +245,7 @@ class HybridRetriever:
             "fixed_weights": self._policy.fixed is not None,
         }
 
-    def _notes(self, result: hybrid.HybridResult) -> list[str]:
+    def _notes(self, result: hybrid.HybridResult, hits: Sequence[SearchHit]) -> list[str]:
         """Say which side was skipped or incomplete, and why."""
         near = result.neighbours
         if near is None:
@@ -258,6 +259,12 @@ class HybridRetriever:
         if result.lexical_error is not None:
             notes.append(
                 f"ranked by meaning alone: the words cannot be searched ({result.lexical_error})"
+            )
+        unread = sum(near.cosines.get(hit.key) == 0.0 for hit in hits)
+        if unread:
+            notes.append(
+                f"{unread} of the passages found are in a script that the embedding model does not "
+                f"read; they were ranked by words alone"
             )
         if near.rows < result.words.documents:
             notes.append(

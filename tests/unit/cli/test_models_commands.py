@@ -1,4 +1,4 @@
-"""`commonplace models`: install, list, check and remove."""
+"""`commonplace models`: choices, costs and errors, as a person sees them."""
 
 from __future__ import annotations
 
@@ -6,72 +6,103 @@ import json
 from pathlib import Path
 
 import pytest
+from command_runs import run, run_json
 
 from commonplace.cli import main
+from commonplace.search.semantic.chosen_model import AUTO, read_choice, resolve
+from commonplace.search.semantic.embed import ModelDescription
+from commonplace.search.semantic.model_catalogue import CHOICES, DEFAULT_MODEL, MINILM, PINNED
 from tiny_model import tiny_model
+
+Out = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("COMMONPLACE_MODELS", raising=False)
-    tiny_model(tmp_path / "tiny-bert")
-    return tmp_path / "data"
+def models(clean_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(clean_home / "models"))
+    tiny_model(clean_home / "tiny")
+    return clean_home / "models"
 
 
-def run(capsys: pytest.CaptureFixture[str], data: Path, *arguments: str) -> tuple[int, str]:
-    code = main(["--data", str(data), "models", *arguments])
-    return code, capsys.readouterr().out
+def refused(capsys: Out, *arguments: str) -> str:
+    """Run a command that must fail; return what it printed, on one line."""
+    capsys.readouterr()
+    assert main(arguments) != 0
+    captured = capsys.readouterr()
+    return " ".join((captured.out + captured.err).split())
 
 
-def test_a_model_is_installed_listed_checked_and_removed(
-    capsys: pytest.CaptureFixture[str], data: Path
+def test_a_folder_is_installed_used_and_listed(models: Path, capsys: Out) -> None:
+    source = str(models.parent / "tiny")
+    installed = run_json(capsys, "models", "install", "--folder", source)
+    assert (installed["name"], read_choice(models)) == ("tiny", "tiny")
+    listed = run_json(capsys, "models", "list")
+    assert listed["in_use"] == "tiny"
+    assert [offer["name"] for offer in listed["available"]] == list(CHOICES)
+    for offer in listed["available"]:
+        assert offer["licence"]
+        assert offer["provenance"]
+        assert min(offer["seconds_per_1000"], offer["disk_mb"], offer["rss_mb"]) > 0
+    assert "in use" in run(capsys, "models", "list")
+
+
+def test_a_folder_may_be_installed_without_using_it(models: Path, capsys: Out) -> None:
+    source = str(models.parent / "tiny")
+    run(capsys, "models", "install", "--folder", source, "--name", "other", "--no-use")
+    assert read_choice(models) is None
+    assert run_json(capsys, "models", "use", "other")["name"] == "other"
+    assert read_choice(models) == "other"
+
+
+def test_errors_say_what_to_do_next(models: Path, capsys: Out) -> None:
+    missing = refused(capsys, "models", "use", "multilingual")
+    assert "commonplace models install multilingual" in missing
+    unknown = refused(capsys, "models", "install", "enormous")
+    assert "Choose one of default, quality, multilingual" in unknown
+
+
+def test_licence_origin_and_cost_are_shown_before_a_wheel_is_refused(
+    models: Path, capsys: Out
 ) -> None:
-    code, out = run(
-        capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32", "--json"
-    )
-    assert code == 0
-    assert json.loads(out)["name"] == "tiny-bert"
-    code, out = run(capsys, data, "list", "--json")
-    assert [model["name"] for model in json.loads(out)["models"]] == ["tiny-bert"]
-    code, out = run(capsys, data, "check", "tiny-bert")
-    assert (code, "rank agreement" in out) == (0, True)
-    assert run(capsys, data, "remove", "tiny-bert")[0] == 0
-    assert run(capsys, data, "remove", "tiny-bert")[0] == 3
+    wheel = models.parent / "x.whl"
+    wheel.write_bytes(b"not a wheel")
+    shown = refused(capsys, "models", "install", "quality", "--wheel", str(wheel))
+    assert "pinned SHA-256" in shown
+    for model in (PINNED[name] for name in CHOICES["quality"].models):
+        for fact in (model.licence, model.author, model.wheel.project, model.wheel.sha256):
+            assert fact in shown
+        assert f"{model.disk_mb} MB on disk" in shown
+    assert not (models / MINILM).exists()
 
 
-def test_a_failing_check_ends_with_1_and_a_missing_model_with_7(
-    capsys: pytest.CaptureFixture[str], data: Path
-) -> None:
-    assert run(capsys, data, "check")[0] == 7
-    run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
-    (data / "models" / "tiny-bert" / "tokenizer.json").write_text("{}")
-    assert run(capsys, data, "check", "tiny-bert")[0] == 1
+def test_the_model_in_use_is_the_configured_the_chosen_or_the_default(models: Path) -> None:
+    assert resolve(models) == DEFAULT_MODEL
+    assert resolve(models, "quality") == "quality"
+    assert resolve(models, "multilingual") == "multilingual-e5-small"
+    models.mkdir()
+    (models / "in-use").write_text("mine\n")
+    assert resolve(models, AUTO) == "mine"
+    assert resolve(models, "theirs") == "theirs"
+    for hostile in ("../up", "", "a/b", "x" * 200):
+        (models / "in-use").write_text(hostile)
+        assert resolve(models) == DEFAULT_MODEL
 
 
-def test_models_can_be_shared_by_several_data_folders(
-    capsys: pytest.CaptureFixture[str], data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_MODELS", str(data.parent / "shared"))
-    run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
-    assert (data.parent / "shared" / "tiny-bert" / "model.onnx").is_file()
-
-
-def test_two_sources_are_refused(capsys: pytest.CaptureFixture[str], data: Path) -> None:
-    assert run(capsys, data, "install", "--folder", "x", "--hub", "a/b")[0] == 2
-
-
-def test_if_missing_succeeds_with_an_installed_or_unavailable_model(
-    capsys: pytest.CaptureFixture[str], data: Path
-) -> None:
-    broken = data.parent / "broken.whl"
-    broken.write_bytes(b"no wheel")
-    assert run(capsys, data, "install", "--wheel", str(broken))[0] == 7
-    assert (
-        main(["--data", str(data), "models", "install", "--if-missing", "--wheel", str(broken)])
-        == 0
-    )
-    assert "uses words only" in capsys.readouterr().err
-    run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
-    assert run(
-        capsys, data, "install", "--if-missing", "--folder", str(data.parent / "tiny-bert")
-    ) == (0, "")
+def test_a_model_that_an_older_version_installed_is_still_read(models: Path) -> None:
+    folder = models / MINILM
+    folder.mkdir(parents=True)
+    description = {
+        "name": MINILM,
+        "identity": f"{MINILM}/int8/a7110beac712",
+        "dimensions": 384,
+        "max_tokens": 256,
+        "precision": "int8",
+        "source": "wheel",
+        "licence": "Apache-2.0",
+        "files": {},
+        "language": "en",
+    }
+    (folder / "model.json").write_text(json.dumps(description))
+    found = ModelDescription.read(folder)
+    assert (found.identity, found.parts, found.query_prefix) == (description["identity"], (), "")
+    assert resolve(models) == MINILM

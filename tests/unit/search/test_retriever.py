@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -314,3 +315,22 @@ def test_a_retriever_without_meaning_is_lexical(stores: Stores) -> None:
     assert ask(
         hybrid_retriever(stores.postings, SemanticSearch(None, "switched off")), "sqlite"
     ).notes == ("ranked by words alone: switched off",)
+
+
+def test_a_found_text_without_a_vector_is_ranked_by_words_and_named_in_the_notes(
+    tmp_path: Path,
+) -> None:
+    class English(WordEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            vectors = super().embed(texts)
+            vectors[[not text.isascii() for text in texts]] = 0
+            return vectors
+
+    stores = Stores(tmp_path)
+    stores.semantics.vectors = VectorIndex(tmp_path / "english", English())
+    stores.fill(HERE, {"/a.md#1": "sqlite locked", "/b.md#1": "sqlite 内核 通讯"})
+    found = ask(HybridRetriever(stores.postings, stores.semantics), "sqlite")
+    assert {hit.key for hit in found.hits} == {"/a.md#1", "/b.md#1"}
+    [note] = found.notes
+    assert note.startswith("1 of the passages found are in a script that the embedding model")
+    stores.database.close()

@@ -79,6 +79,7 @@ class PostgresVectors:
                 for rows in (near, named)
                 if rows is not None
                 for document, cosine in rows
+                if cosine == cosine  # not NaN: pgvector's answer for a text without a vector
             }
 
         cosines = self._database.read_now(read, snapshot=True)

@@ -29,6 +29,7 @@ _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
 # letters per token: the vocabulary spells such a script letter by letter
 _SHATTERED = 1.5
+UNREAD_BELOW = 0.05  # a text that is read less has no vector
 _FOREIGN = 0.25  # of the evidence, for a text in another language of the same script
 
 
@@ -151,6 +152,10 @@ class LocalEmbedder:
             self._loader.start()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors; a text in a script that the model does not read gets zeros.
+
+        Its cosine is then 0 with everything, so that it is ranked by its words.
+        """
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
@@ -160,6 +165,9 @@ class LocalEmbedder:
                 texts[start : start + BULK_TEXTS], self.description.passage_prefix
             )
             vectors[start : start + len(encoded)] = self._bulk.map(model.run, encoded, len)
+        for at, text in enumerate(texts):
+            if not text.isascii() and self._share_read(text) < UNREAD_BELOW:
+                vectors[at] = 0
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
@@ -181,11 +189,17 @@ class LocalEmbedder:
         has vectors without meaning, however near they are to each other. A text whose common words
         are of another language counts for less, even if its tokens are long.
         """
+        read = self._share_read(text)
+        if self.description.language != "en" or detect_language(text, text.split()) is None:
+            return read
+        return read * _FOREIGN
+
+    def _share_read(self, text: str) -> float:
+        """Return how much of a text the vocabulary has in more than single letters, 0 to 1."""
         if self.description.language != "en":
             return 1.0
         letters = self._acquire().letters_per_token(text)
-        read = min(1.0, max(0.0, (letters - _SHATTERED) / (WORD_LETTERS - _SHATTERED))) ** 2
-        return read * _FOREIGN if detect_language(text, text.split()) is not None else read
+        return min(1.0, max(0.0, (letters - _SHATTERED) / (WORD_LETTERS - _SHATTERED))) ** 2
 
     def unload_if_idle(self) -> bool:
         """Unload the model if it was not used for `idle_seconds`; the next use loads it again.
