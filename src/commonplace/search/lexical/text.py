@@ -15,7 +15,7 @@ from itertools import islice
 
 import Stemmer
 
-from commonplace.search.lexical.languages import FRENCH, detect_language, stemmer_of
+from commonplace.search.languages import FRENCH, detect_language, stemmer_of
 
 ANALYSIS_VERSION = 2  # raise it when the same text gives other terms: indexes are made again
 MAX_TERM_CHARS = 64

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from commonplace.kernel.lru import LruCache
-from commonplace.search.lexical.languages import detect_language
+from commonplace.search.languages import detect_language
 from commonplace.search.semantic.bulk import BulkThreads
 from commonplace.search.semantic.encoder import WORD_LETTERS, Encoder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.search.lexical.languages import SIGNS, detect_language, stemmer_of
+from commonplace.search.languages import SIGNS, detect_language, stemmer_of
 from commonplace.search.lexical.text import analyze, matches, query_terms
 
 
