@@ -33,7 +33,7 @@ from conformance.program import serve_http
 
 from benchmarks.measure import show, verdict
 from benchmarks.seed import Language
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 from servers import make_database, running_postgres
 
 ROOT = Path(__file__).parent.parent

@@ -30,7 +30,7 @@ from typing import Any
 from benchmarks.measure import StdioServer, show, verdict
 from benchmarks.search_scale import MODELS, processor_seconds, serve
 from benchmarks.seed import Language
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 
 WORDS_SECONDS, MEANING_SECONDS, FRESH_SECONDS = 10.0, 90.0, 2.0
 FILES_PER_MINUTE = 10_000

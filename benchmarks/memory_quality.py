@@ -40,8 +40,8 @@ from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.search import search_result
 from commonplace.memory.tools.show import show_output
 from commonplace.search.lexical.text import query_terms
-from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
+from commonplace.search.semantic.models import embed_models
 
 PAIRS = ROOT / "tests" / "data" / "memory" / "pairs.jsonl"
 MODELS = Path(os.environ.get("COMMONPLACE_MODELS", ROOT / ".tools" / "models"))

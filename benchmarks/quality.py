@@ -61,11 +61,11 @@ from commonplace.search.hybrid import ILLEGIBLE_BELOW
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.profiles import parameters_of
 from commonplace.search.retriever import HybridRetriever
-from commonplace.search.semantic import embed_models
-from commonplace.search.semantic.chosen_model import installed_name
 from commonplace.search.semantic.installed import open_installed
 from commonplace.search.semantic.local import LocalSemantics
-from commonplace.search.semantic.model_catalogue import CHOICES, PINNED
+from commonplace.search.semantic.models import embed_models
+from commonplace.search.semantic.models.chosen_model import installed_name
+from commonplace.search.semantic.models.model_catalogue import CHOICES, PINNED
 from commonplace.storage.sqlite.database import Database
 
 ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + DEFAULT.words_alone, consensus=0.0)

@@ -31,9 +31,9 @@ from commonplace.kernel.settings import FilesSettings
 from commonplace.search.assembly import hybrid_policy
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.retriever import HybridRetriever
-from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
 from commonplace.search.semantic.local import LocalSemantics
+from commonplace.search.semantic.models import embed_models
 from commonplace.storage.sqlite.database import Database
 
 CACHE = ROOT / ".cache"

@@ -32,9 +32,9 @@ from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.instructions.use_cases.rule_files.importing import RuleImportOptions
 from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
 from commonplace.kernel.auth import local_user
-from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
 from commonplace.search.semantic.local import LocalSemantics
+from commonplace.search.semantic.models import embed_models
 
 QUESTIONS = ROOT / "tests" / "data" / "search" / "rule_questions.json"
 CACHE = ROOT / ".cache" / "rule-search"

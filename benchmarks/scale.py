@@ -41,7 +41,7 @@ from benchmarks.seed import Language
 from commonplace.files.model import WriteMode
 from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 from commonplace.storage.postgres.database import open_database
 from servers import make_database, running_postgres
 

@@ -31,7 +31,7 @@ from commonplace.kernel.auth import local_user
 from commonplace.search.assembly import SemanticSearch, hybrid_retriever, open_semantic_search
 from commonplace.search.chunk import split
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 from commonplace.storage.sqlite.database import Database
 
 MODELS = ROOT / ".tools" / "models"

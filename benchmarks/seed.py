@@ -208,7 +208,7 @@ def main() -> None:
     size, folder = int(sys.argv[1]), Path(sys.argv[2])
     begun = time.perf_counter()
     from benchmarks.retrieval import ROOT
-    from commonplace.search.semantic import embed_models
+    from commonplace.search.semantic.models import embed_models
 
     seed(folder, size, embed_models.install_default(ROOT / ".tools" / "models").identity)
     print(f"{size:,} chunks in {time.perf_counter() - begun:.0f} s")

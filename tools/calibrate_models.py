@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.semantic import calibration, embed_graph
 from commonplace.search.semantic.embed import ModelDescription
 from commonplace.search.semantic.encoder import Encoder
-from commonplace.search.semantic.model_build import (
+from commonplace.search.semantic.models import calibration, embed_graph
+from commonplace.search.semantic.models.model_build import (
     cosines_of_probes,
     write_description,
     write_tokenizer,
 )
-from commonplace.search.semantic.model_catalogue import PINNED
-from commonplace.search.semantic.model_sources import find_wheel, read_wheel
+from commonplace.search.semantic.models.model_catalogue import PINNED
+from commonplace.search.semantic.models.model_sources import find_wheel, read_wheel
 
 TARGET = Path(calibration.__file__).parent / "calibrations"
 TEXTS = 60  # of each kind: more than an installation takes time for

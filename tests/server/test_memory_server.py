@@ -14,7 +14,7 @@ from files_client import Server
 
 from commonplace.kernel.config.loading import load
 from commonplace.memory.toolset import CONTRACT_NAMES
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 
 
 def call(server: Server, tool: str, **arguments: Any) -> Any:

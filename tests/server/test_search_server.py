@@ -12,7 +12,7 @@ import pytest
 from piped_program import Piped, running
 
 from commonplace.kernel.config.loading import load
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 
 WAIT_SECONDS = 60
 NOTES = {

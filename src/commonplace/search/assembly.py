@@ -18,12 +18,12 @@ from commonplace.search.fusion import Weights
 from commonplace.search.model import LexicalStore, PassageListener
 from commonplace.search.retriever import NO_MODEL, HybridPolicy, HybridRetriever, SemanticSide
 from commonplace.search.semantic.bulk import default_threads
-from commonplace.search.semantic.chosen_model import AUTO, resolve
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.embed_external import ExternalModel, ExternalSemanticSide
 from commonplace.search.semantic.installed import EarlierModels, open_installed
 from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.model_http import ModelEndpoint
+from commonplace.search.semantic.models.chosen_model import AUTO, resolve
 from commonplace.search.semantic.rerank import ExternalReranker
 from commonplace.storage.network_loop import NetworkLoop
 

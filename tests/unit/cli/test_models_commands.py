@@ -9,9 +9,14 @@ import pytest
 from command_runs import run, run_json
 
 from commonplace.cli import main
-from commonplace.search.semantic.chosen_model import AUTO, read_choice, resolve
 from commonplace.search.semantic.embed import ModelDescription
-from commonplace.search.semantic.model_catalogue import CHOICES, DEFAULT_MODEL, MINILM, PINNED
+from commonplace.search.semantic.models.chosen_model import AUTO, read_choice, resolve
+from commonplace.search.semantic.models.model_catalogue import (
+    CHOICES,
+    DEFAULT_MODEL,
+    MINILM,
+    PINNED,
+)
 from tiny_model import tiny_model
 
 Out = pytest.CaptureFixture[str]

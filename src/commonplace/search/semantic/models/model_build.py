@@ -18,9 +18,9 @@ from commonplace.search.semantic.embed import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.search.semantic.calibration import ModelCalibration
-    from commonplace.search.semantic.embed_graph import Recipe
-    from commonplace.search.semantic.network import Array, Network
+    from commonplace.search.semantic.models.calibration import ModelCalibration
+    from commonplace.search.semantic.models.embed_graph import Recipe
+    from commonplace.search.semantic.models.network import Array, Network
 
 # Near, related and unrelated sentences: their cosines show whether the encoder works correctly.
 PROBES = (
@@ -65,7 +65,7 @@ def build_folder(
     Int8 that disagrees with float32 is built again with smoothing; raise ModelInstallError if
     that does not help.
     """
-    from commonplace.search.semantic import embed_graph
+    from commonplace.search.semantic.models import embed_graph
 
     write_tokenizer(target, source)
     known = source.calibration
@@ -112,7 +112,7 @@ def write_tokenizer(target: Path, source: ModelSource) -> None:
 def _write_graph(
     target: Path, network: Network, recipe: Recipe, draft: ModelDescription
 ) -> ModelDescription:
-    from commonplace.search.semantic import embed_graph
+    from commonplace.search.semantic.models import embed_graph
 
     (target / "model.onnx").write_bytes(embed_graph.build(network, recipe))
     described = (target / "model.json",)
@@ -129,7 +129,7 @@ def _write_graph(
 def _calibrate(target: Path, source: ModelSource) -> ModelCalibration:
     from tokenizers import Tokenizer
 
-    from commonplace.search.semantic.calibration import calibrate, calibration_texts
+    from commonplace.search.semantic.models.calibration import calibrate, calibration_texts
 
     reader = Tokenizer.from_file(str(target / "tokenizer.json"))
     reader.enable_truncation(source.network.shape.max_tokens)

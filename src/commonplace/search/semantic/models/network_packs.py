@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from commonplace.search.semantic.network import Array, Network, Shape, UnsupportedModelError
+from commonplace.search.semantic.models.network import Array, Network, Shape, UnsupportedModelError
 
 _MAGIC = b"HMSEMB01"
 _MAX_HEADER_BYTES = 1_000_000
@@ -137,14 +137,23 @@ def read_e5_pack(path: Path) -> tuple[Network, list[str], Array]:
     ]
     at += blob_bytes
     at += 8 + int(struct.unpack_from("<I", raw, at + 4)[0])  # a normalisation map: NFKC does it
-    widths = {"fo": inner, "emb.word": hidden}
+    weights = _read_directory(raw, at, hidden, inner)
+    if weights[_E5_EMBEDDINGS["emb.word"]].shape != (words, hidden):
+        raise UnsupportedModelError(f"{path.name}: the table of words has another shape")
+    shape = Shape(hidden, layers, heads, float(epsilon), positions, positions, "mean")
+    return Network(shape, weights), pieces, scores
+
+
+def _read_directory(raw: bytes, at: int, hidden: int, inner: int) -> dict[str, Array]:
+    """Return the tensors that the directory at an offset names, under the names of BERT."""
+    widths = {"fo": inner}
     weights: dict[str, Array] = {}
     (entries,) = struct.unpack_from("<i", raw, at)
     at += 4
     for _ in range(entries):
         (length,) = struct.unpack_from("<H", raw, at)
         name = raw[at + 2 : at + 2 + length].decode("ascii")
-        kind, values, offset, stored = _ENTRY.unpack_from(raw, at + 2 + length)
+        _, values, offset, stored = _ENTRY.unpack_from(raw, at + 2 + length)
         at += 2 + length + _ENTRY.size
         packed = stored * 2 < values * 4
         tensor = _unpack_blocks(raw, offset, stored) if packed else _floats(raw, offset, stored)
@@ -156,11 +165,7 @@ def read_e5_pack(path: Path) -> tuple[Network, list[str], Array]:
         else:
             width = hidden if not name.startswith("emb.ln") else 0
         weights[known] = tensor.reshape(-1, width) if width else tensor
-        del kind
-    if weights[_E5_EMBEDDINGS["emb.word"]].shape != (words, hidden):
-        raise UnsupportedModelError(f"{path.name}: the table of words has another shape")
-    shape = Shape(hidden, layers, heads, float(epsilon), positions, positions, "mean")
-    return Network(shape, weights), pieces, scores
+    return weights
 
 
 def _floats(raw: bytes, offset: int, stored: int) -> Array:

@@ -48,7 +48,7 @@ class PinnedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """What a user may ask for by name: one model, or several whose vectors are joined."""
 
     name: str
@@ -124,9 +124,9 @@ PINNED = {
 CHOICES = {
     choice.name: choice
     for choice in (
-        Choice("default", (MINILM,), "English"),
-        Choice("quality", (MINILM, GRANITE), "two English models, vectors joined", rss_mb=240),
-        Choice("multilingual", (E5,), "about 100 languages"),
+        ModelChoice("default", (MINILM,), "English"),
+        ModelChoice("quality", (MINILM, GRANITE), "two English models, vectors joined", rss_mb=240),
+        ModelChoice("multilingual", (E5,), "about 100 languages"),
     )
 }
 DEFAULT_MODEL = CHOICES["default"].installed_name

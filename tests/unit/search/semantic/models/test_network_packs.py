@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace.search.semantic.network import UnsupportedModelError
-from commonplace.search.semantic.network_packs import read_e5_pack, read_granite_pack
+from commonplace.search.semantic.models.network import UnsupportedModelError
+from commonplace.search.semantic.models.network_packs import read_e5_pack, read_granite_pack
 
 HIDDEN, INNER, WORDS, POSITIONS = 64, 128, 10, 18
 

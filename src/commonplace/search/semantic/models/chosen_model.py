@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from commonplace.search.semantic.model_catalogue import CHOICES, DEFAULT_MODEL, PREFERRED
+from commonplace.search.semantic.models.model_catalogue import CHOICES, DEFAULT_MODEL, PREFERRED
 
 AUTO = "auto"  # the value of the setting that leaves it to this module
 MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

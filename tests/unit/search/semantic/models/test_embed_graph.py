@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commonplace.search.semantic.calibration import ModelCalibration, calibrate, shipped
-from commonplace.search.semantic.embed_graph import FLOAT32, Recipe, Smoothing, build
-from commonplace.search.semantic.model_catalogue import GRANITE
-from commonplace.search.semantic.network import Array, Network, read_folder, read_shape
+from commonplace.search.semantic.models.calibration import ModelCalibration, calibrate, shipped
+from commonplace.search.semantic.models.embed_graph import FLOAT32, Recipe, Smoothing, build
+from commonplace.search.semantic.models.model_catalogue import GRANITE
+from commonplace.search.semantic.models.network import Array, Network, read_folder, read_shape
 from tiny_model import HIDDEN, tiny_model
 
 TOKENS = ([2, 40, 41, 3], [2, *range(10, 60), 3])
