@@ -8,6 +8,7 @@ from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 
 EXTRAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "scale": ("PostgreSQL, Valkey and external models", ("psycopg", "redis", "cryptography")),
+    "code": ("search that follows the structure of source code", ("tree_sitter",)),
     "console": ("the web console", ("jinja2", "markdown_it", "pygments", "httpx")),
     "embeddings": (
         "search by meaning",
