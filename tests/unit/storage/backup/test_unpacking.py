@@ -180,6 +180,7 @@ def test_a_member_that_backups_never_contain_is_refused(build: Build, tmp_path: 
 @pytest.mark.parametrize(
     "content",
     [b"", b"not an archive", gzip.compress(b"not a tar"), gzip.compress(b"x" * 5000)[:-20]],
+    ids=["empty", "text", "not-a-tar", "cut"],
 )
 def test_a_file_that_is_not_an_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     source = tmp_path / "a.tar.gz"
