@@ -36,6 +36,8 @@ RUN = ["README.md", "files.md", "instructions.md", "operate.md", "openapi-write.
 NOT_RUN = {
     "make ": "sets up and serves, or runs these tests",
     "commonplace serve": "runs until it is stopped; another test of this module starts one",
+    "commonplace files sync . --project shop --watch": "runs until it is stopped; "
+    "test_files_sync_command.py runs it",
     "commonplace keys rotate": "takes the id of `keys add`; test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace instructions restore --backup": "names a backup of another day",

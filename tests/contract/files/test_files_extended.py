@@ -208,6 +208,7 @@ def test_index_status_counts_waiting_jobs(box: Box) -> None:
         "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0,
         "waiting_credential": 0,
         "waiting_reasons": [], "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
+        "outdated": 0, "symbols": 0, "missing_grammars": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
 
@@ -246,7 +247,7 @@ def test_schemas_are_plain_and_outputs_conform_to_them(box: Box) -> None:
         "file_edit": {"path": "/a", "old_text": "one", "new_text": "two"},
         "file_rename": {"path": "/b", "new_path": "/c"},
         "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {},
-        "file_browse": {}, "file_deleted": {},
+        "file_browse": {}, "file_deleted": {}, "file_symbols": {"name": "one"},
     }  # fmt: skip
     box.index()
     assert samples.keys() == {tool.name for tool in box.pipeline.registry.all()}
@@ -281,7 +282,7 @@ def test_six_tools_are_listed_and_all_are_callable(box: Box) -> None:
         "file_list",
         "file_search",
     }
-    assert len(box.pipeline.registry.all()) == 15
+    assert len(box.pipeline.registry.all()) == 16
 
 
 def test_a_directory_is_browsed_page_by_page_without_a_gap(box: Box) -> None:

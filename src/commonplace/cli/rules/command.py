@@ -9,10 +9,11 @@ from typing import Annotated
 import orjson
 import typer
 
-from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.rules import report as reports
 from commonplace.cli.rules import transfer
 from commonplace.cli.rules.effective import find_effective, print_effective
+from commonplace.cli.terminal import write_text
 from commonplace.instructions.clients.check import RuleReport
 from commonplace.instructions.clients.table import CLIENTS, Loader
 from commonplace.instructions.engine.effective.outcome import (
@@ -166,7 +167,7 @@ def check(
     elif sarif:
         print_json(reports.as_sarif(report))
     elif markdown:
-        out.print(plain_text(reports.as_markdown(report)), end="")
+        write_text(reports.as_markdown(report))
     else:
         _print_report(report)
     failing = report.count(FindingSeverity.ERROR) + (
@@ -239,7 +240,7 @@ def _print(loading: Loading, client: str, show: bool, as_json: bool) -> None:
         )
         return
     if show:
-        out.print(plain_text("\n\n".join(rule.text.strip("\n") for rule in loading.rules)))
+        write_text("\n\n".join(rule.text.strip("\n") for rule in loading.rules) + "\n")
         return
     if loading.rules:
         rows = [

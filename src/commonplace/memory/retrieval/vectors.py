@@ -188,9 +188,11 @@ class EntryVectors:
         """Return those of the keys that have a vector."""
         import numpy as np
 
-        origin = np.zeros(self._embedder.dimensions, dtype=np.float32)
+        # PostgreSQL has no cosine to a vector of zeros, so any direction is asked for.
+        direction = np.zeros(self._embedder.dimensions, dtype=np.float32)
+        direction[0] = 1.0
         try:
-            return frozenset(self.store.search(field, origin, 0, "", keys).cosines)
+            return frozenset(self.store.search(field, direction, 0, "", keys).cosines)
         except _UNREADABLE:
             return frozenset()
 

@@ -103,7 +103,7 @@ def test_connect_warns_before_it_writes_a_key_into_a_file_of_the_project(
             "--write",
         ]
     )
-    said = capsys.readouterr().err
+    said = " ".join(capsys.readouterr().err.split())
     assert code == 0
     assert "usually committed" in said
     assert said.index("usually committed") < said.index("wrote ")
