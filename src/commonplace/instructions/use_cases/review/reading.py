@@ -103,14 +103,20 @@ def list_reviews(
         by_status = catalogue.facet("status")
         ids = {*by_status.get("review", ()), *by_status.get("draft", ()), *waiting}
         entries = [catalogue.entries[id_] for id_ in ids if id_ in catalogue.entries]
-    items = []
+    pending = []
     for entry in entries:
         thread = threads.get(entry.id) or ReviewThread(entry.id)
         review = pending_review(parts, caller, entry, thread)
         if review is not None and state in (None, review.state):
-            items.append(_describe(parts, review))
-    items.sort(key=lambda item: (item.submitted_at or "", item.id))
-    return ReviewQueue(len(items), items[offset : offset + limit])
+            pending.append(review)
+    pending.sort(key=lambda review: (_waits_since(review), review.entry.id))
+    page = pending[offset : offset + limit]  # described after paging: it decodes whole documents
+    return ReviewQueue(len(pending), [_describe(parts, review) for review in page])
+
+
+def _waits_since(review: PendingReview) -> str:
+    submitted = review.thread.last(ReviewAction.SUBMIT)
+    return submitted.at if submitted else str(review.entry.document["updatedAt"])
 
 
 def _describe(parts: CatalogueParts, review: PendingReview) -> ReviewItem:
@@ -128,7 +134,7 @@ def _describe(parts: CatalogueParts, review: PendingReview) -> ReviewItem:
         tuple(proposed["categories"]),
         parts.policy.needs_four_eyes(document, proposed),
         submitted.by if submitted else None,
-        submitted.at if submitted else str(document["updatedAt"]),
+        _waits_since(review),
         sum(event.action is ReviewAction.COMMENT for event in review.thread.round),
     )
 
