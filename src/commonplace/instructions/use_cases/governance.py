@@ -222,13 +222,12 @@ def find_reviews_due(
 ) -> ReviewsDue:
     """Return what is due for review, longest overdue first, and counts of the whole catalogue."""
     until = before or parts.now()
-    documents = [entry.document for entry in parts.store.snapshot()[0]]
+    entries = parts.store.snapshot()[0]
+    documents = [entry.document for entry in entries]
     latest = parse_time(until) or 0.0
-    moments = (
-        (parse_time(document.get("nextReviewDue")), str(document["id"])) for document in documents
-    )
+    moments = ((parse_time(entry.document.get("nextReviewDue")), entry.id) for entry in entries)
     due = sorted((moment, id_) for moment, id_ in moments if moment is not None and moment < latest)
-    by_id = {str(document["id"]): document for document in documents} if due else {}
+    by_id = {entry.id: entry.document for entry in entries}
     counts = {
         name: count_values(document.get(name) or "(none)" for document in documents)
         for name in COUNTED_FIELDS
