@@ -64,6 +64,8 @@ class AuthContext:
     agent: bool = False
     # Where the request came from, as the server or a trusted proxy reports it; for the audit trail.
     address: str | None = field(default=None, compare=False)
+    # Where relative paths of a client of the local server start; empty: where the process does.
+    folder: str = field(default="", compare=False)
 
     def __repr__(self) -> str:  # a model key must not reach a log through repr
         return (

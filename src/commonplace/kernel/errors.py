@@ -131,6 +131,11 @@ CANCELLED = Code("CANCELLED", Kind.CANCELLED, "The caller cancelled the call.")
 SHUTTING_DOWN = Code(
     "SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is shutting down and accepts no new work."
 )
+SERVER_RESTARTED = Code(
+    "SERVER_RESTARTED",
+    Kind.UNAVAILABLE,
+    "The local server ended before it answered; whether the call took effect is not known.",
+)
 NOT_AVAILABLE = Code(
     "NOT_AVAILABLE",
     Kind.UNAVAILABLE,

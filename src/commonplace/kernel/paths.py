@@ -1,16 +1,21 @@
-"""File paths: `~`, and names spelled in the alphabet of stored paths.
+"""File paths: `~`, working folders, and names spelled in the alphabet of stored paths.
 
+The working folder is that of the process, except in a server that several clients share.
 A byte of UTF-8 that is not in the alphabet `A-Za-z0-9_.-` is spelled `_xHH` (ADR 0225).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 _ILLEGAL = re.compile(rb"[^A-Za-z0-9_.-]")
 _SUFFIX = re.compile(r"(.*)_([0-9]+)(\.[^.]*)?", re.DOTALL)
+_folder: ContextVar[Path | None] = ContextVar("working_folder", default=None)
 
 
 def expand_home(path: str | Path) -> Path:
@@ -46,3 +51,26 @@ def is_spelling_of(name: str, source: str) -> bool:
         return False
     found = _SUFFIX.fullmatch(name)
     return name == spelled or (found is not None and number_segment(spelled, int(found[2])) == name)
+
+
+def working_folder() -> Path:
+    """Return the folder of the present call."""
+    return _folder.get() or Path.cwd()
+
+
+def start_at_folder(path: Path) -> Path:
+    """Return a path that starts at the folder of the present call, unless it is absolute."""
+    return path if path.is_absolute() else working_folder() / path
+
+
+@contextlib.contextmanager
+def working_in(folder: str) -> Iterator[None]:
+    """Let calls inside start at a folder; empty: at that of the process.
+
+    A thread sees only what it entered itself.
+    """
+    token = _folder.set(Path(folder) if folder else None)
+    try:
+        yield
+    finally:
+        _folder.reset(token)

@@ -1,4 +1,7 @@
-"""Where the configuration file and the data folder are, by platform and environment."""
+"""Where the configuration file and the data folder are, by platform and environment.
+
+Hooks import this module, so errors are imported where they are raised.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from commonplace.kernel.config.errors import config_error
-from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paths import expand_home
 
 FILE_NAME = "commonplace.yaml"
@@ -29,6 +30,8 @@ def find_config_file(requested: Path | None, environ: Mapping[str, str], cwd: Pa
     """Return the configuration file in effect, or None. A requested file must exist."""
     if requested is not None:
         if not requested.is_file():
+            from commonplace.kernel.config.errors import config_error
+
             raise config_error(
                 f"There is no configuration file {requested}.",
                 hint="Write one with: commonplace config init",
@@ -51,6 +54,8 @@ def find_data_folder(requested: Path | None, environ: Mapping[str, str]) -> tupl
 
 
 def _default_files(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    from commonplace.kernel.errors import CommonplaceError
+
     yield cwd / FILE_NAME
     with contextlib.suppress(CommonplaceError):  # the user may have no home folder
         yield user_config_folder(environ) / FILE_NAME
@@ -59,6 +64,8 @@ def _default_files(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 def _platform_folder(environ: Mapping[str, str], xdg: str, unix_default: str, windows: str) -> Path:
     home = Path(environ.get("HOME") or expand_home("~"))
     if not (home.is_absolute() or environ.get(xdg)):  # the user of a container may have none
+        from commonplace.kernel.config.errors import config_error
+
         raise config_error(
             "This user has no home folder.",
             hint=f"Set HOME, or name the data folder with --data or {HOME_VARIABLE}.",

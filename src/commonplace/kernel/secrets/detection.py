@@ -35,6 +35,19 @@ _HEADER = re.compile(
     r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}"
     r"(?P<value>[a-z0-9._~+/=-]{16,2000})"
 )
+# The pairs of a Cookie or Set-Cookie header, or of the option of curl.
+_COOKIES = re.compile(
+    r"(?:cookie[\"']?\s{0,3}[:=]\s{0,3}|\bcurl\b[^\n|]{0,300}?\s(?:-b|--cookie)[ =]?)[\"']?"
+    r"(?P<pairs>[^\n\r\"']{8,8000})"
+)
+_COOKIE = re.compile(r"(?P<name>[\w.-]{1,80})=(?P<value>[^\s;,\"']{12,4000})")
+_PUBLIC_COOKIE = re.compile(r"_g\w{1,20}|path|domain|expires|version|\w*(?:theme|lang|locale)\w*")
+_SESSION = re.compile(
+    r"(?:session(?:[._-]?(?:id|cookie|token|key))?|sessid|sessionid[a-z]{8}|connect\.sid|"
+    r"logged_in_[0-9a-f]{32})[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}[\"']?"
+    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{16,4000})"
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # The rest of a name whose value is about a secret, not the secret itself.
 _ABOUT = re.compile(
     r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|"
@@ -130,10 +143,25 @@ def _find_by_name(text: str) -> Iterator[Secret]:
         start, end = match.span("quoted" if match["quoted"] else "bare")
         if _is_secret_name(text, match) and _is_secret_value(match["name"], text[start:end]):
             yield Secret("assigned secret", start, end)
+    yield from _find_cookies(text, lowered)
     for match in _SAID.finditer(lowered):
         value = text[match.start("value") : match.end("value")]
         if _is_mixed(value) and not _NAME.fullmatch(value):
             yield Secret("assigned secret", match.start("value"), match.end("value"))
+
+
+def _find_cookies(text: str, lowered: str) -> Iterator[Secret]:
+    """Find values of cookies, and of sessions outside them; UUIDs there may be mere labels."""
+    for header in _COOKIES.finditer(lowered):
+        for match in _COOKIE.finditer(lowered, *header.span("pairs")):
+            start, end = match.span("value")
+            if not _PUBLIC_COOKIE.fullmatch(match["name"]) and _looks_random(text[start:end]):
+                yield Secret("session cookie", start, end)
+    for match in _SESSION.finditer(lowered):
+        start, end = match.span("value")
+        is_call = text[end : end + 1] in ("(", "[")
+        if not is_call and not _UUID.fullmatch(match["value"]) and _looks_random(text[start:end]):
+            yield Secret("session cookie", start, end)
 
 
 def _is_secret_name(text: str, match: re.Match[str]) -> bool:

@@ -84,6 +84,15 @@ FORMATS: tuple[CredentialFormat, ...] = (
         r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%]{40,100}={0,2})",
     ),
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
+    _format("Twilio key", "SK", rf"\bSK{_HEX}{{32}}\b"),
+    _format("Mailchimp key", "-us", rf"\b{_HEX}{{32}}-us\d{{1,2}}\b"),
+    _format("Airtable token", "pat", rf"\bpat{_WORD}{{14}}\.{_HEX}{{64}}\b"),
+    _format("PayPal token", "access_token$", r"\baccess_token\$\w{1,20}\$[\w$]{20,200}"),
+    _format("Plaid token", "access-", r"\baccess-(?:production|sandbox|development)-[0-9a-f-]{36}"),
+    _make_prefix_format("Square token", "EAAA", rf"{_OPEN}{{56,80}}"),
+    _make_prefix_format(
+        "build service token", "CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_", rf"{_OPEN}{{24,120}}"
+    ),
     _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
     _format("Telegram token", ":AA", rf"\b\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
     _make_prefix_format("npm token", "npm_", rf"{_WORD}{{36}}\b"),

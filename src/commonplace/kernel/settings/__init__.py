@@ -26,6 +26,7 @@ from commonplace.kernel.settings.server import (
 )
 from commonplace.kernel.settings.telemetry import AuditSettings, LogSettings, TraceSettings
 from commonplace.kernel.settings.toolsets import (
+    CaptureSettings,
     GovernanceSettings,
     InstructionsSettings,
     Language,
@@ -50,6 +51,7 @@ __all__ = [
     "FilesSearch",
     "FilesSecurity",
     "FilesSettings",
+    "CaptureSettings",
     "GovernanceSettings",
     "InstructionsSettings",
     "Language",

@@ -14,7 +14,11 @@ from commonplace.kernel.settings.server import (
     StorageSettings,
 )
 from commonplace.kernel.settings.telemetry import AuditSettings, LogSettings, TraceSettings
-from commonplace.kernel.settings.toolsets import GovernanceSettings, McpSettings
+from commonplace.kernel.settings.toolsets import (
+    CaptureSettings,
+    GovernanceSettings,
+    McpSettings,
+)
 
 
 class Settings(Section):
@@ -23,6 +27,7 @@ class Settings(Section):
     data: Path
     mcp: McpSettings = McpSettings()
     governance: GovernanceSettings = GovernanceSettings()
+    capture: CaptureSettings = CaptureSettings()
     storage: StorageSettings = StorageSettings()
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()

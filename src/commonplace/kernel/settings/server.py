@@ -150,6 +150,11 @@ class ServerSettings(Section):
         minimum=0,
         maximum=300,
     )
+    idle_stop_minutes: float = setting(
+        30.0,
+        "The local server (`commonplace up`) stops after this time without clients; 0: never.",
+        minimum=0,
+    )
     allowed_hosts: tuple[str, ...] = setting(
         (), "Host names the server answers to besides the one it binds; `*.example.org` allowed."
     )

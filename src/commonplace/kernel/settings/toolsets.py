@@ -8,6 +8,8 @@ from commonplace.kernel.settings.files import FilesSettings
 from commonplace.kernel.settings.section import MEBIBYTE, Section, setting
 
 SecretsPolicy = Literal["refuse", "mask"]
+AbstentionPolicy = Literal["never", "nothing", "doubt"]
+StaleCodePolicy = Literal["mark", "withhold"]
 Language = Literal["auto", "en", "fr"]
 
 
@@ -27,6 +29,29 @@ class MemorySettings(Section):
     )
     language: Language = setting("auto", "Language of rekall_help; `auto` follows the locale.")
     stale_days: int = setting(90, "Entries not read for this long are stale.", minimum=1)
+    retention_days: int = setting(
+        0,
+        "Days after which a server purges deleted entries and the text of earlier states; 0 keeps "
+        "them.",
+        minimum=0,
+        maximum=36_500,
+    )
+    abstain: AbstentionPolicy = setting(
+        "nothing",
+        "When a search returns no results: `nothing`, if nothing in memory is near; `doubt`, also "
+        "for a question whose best result is doubtful; `never`.",
+    )
+    roots: tuple[str, ...] = setting(
+        (),
+        "Repositories, or folders of repositories, that the anchors of entries are compared with; "
+        "over HTTP only these, on stdio the repository around the working directory too.",
+        path=True,
+    )
+    stale_code: StaleCodePolicy = setting(
+        "mark",
+        "What `rekall_search` and `context` do with an entry whose code changed or is gone: `mark` "
+        "it, or `withhold` it.",
+    )
 
 
 class OpenApiSettings(Section):
@@ -174,6 +199,16 @@ class GovernanceSettings(Section):
     )
     four_eyes_classifications: tuple[str, ...] = setting(
         (), "Classifications whose instructions somebody other than the author must approve."
+    )
+
+
+class CaptureSettings(Section):
+    """Lessons and rules that are proposed at the end of a session."""
+
+    accept_lessons: bool = setting(
+        False,
+        "Clear lessons that a capture proposes go to memory at once; otherwise, and always for "
+        "rules, a person decides.",
     )
 
 

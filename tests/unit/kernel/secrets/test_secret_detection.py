@@ -23,6 +23,8 @@ SECRETS = {
     "Azure key": "AccountName=a;AccountKey=" + LETTERS * 2 + "==;EndpointSuffix=core.windows.net",
     "Discord webhook": "https://discord.com/api/webhooks/123456789012345678/" + LETTERS * 2,
     "password on a command line": "curl -u admin:" + "Tr0ub4dor3 https://build.internal",
+    "Twilio key": "TWILIO_SID=SK" + "0a1b2c3d4e5f6071829304a5b6c7d8e9",
+    "session cookie": "Cookie: theme=dark; sessionid=" + "k3v9x2q8m5w1z7t4r6y0p2n8b5c1d3f9",
     "package registry token": "dckr_pat_" + LETTERS[:27],
     "model service key": "gsk_" + LETTERS + LETTERS[:20],
 }
@@ -43,7 +45,24 @@ BY_NAME = [  # the name, then a value that must not stay
 ]
 
 
+COOKIES = [  # the text before, the value that must not stay, the text after
+    ("Set-Cookie: connect.sid=", "s%3A" + LETTERS + ".abc%2BdEf12", "; Path=/; HttpOnly"),
+    ("curl -b 'sid=", LETTERS, "; lang=en' https://app.internal"),
+    ('"cookie": "_app_session=', "QmFzZTY0" + LETTERS, '"'),
+    ("PHPSESSID=", "3v1q8k2m5t7r9w0x4z6b8n1c5d", ""),
+    ("JSESSIONID=", "0A1B2C3D4E5F60718293A4B5C6D7E8F9", " was accepted by both nodes"),
+    ("laravel_session: ", "eyJpdiI6" + LETTERS, ""),
+    ("wordpress_logged_in_0123456789abcdef0123456789abcdef=", "ann%7C17" + LETTERS, ""),
+    ("Cookie: _ga=GA1.2.1234567890.1234567890; token=", LETTERS, ""),
+]
+
+
 FORMS = [
+    "SK" + "0123456789abcdef" * 2,
+    "0123456789abcdef" * 2 + "-us12",
+    "pat" + LETTERS[:14] + "." + "0123456789abcdef" * 4,
+    "access_token$production$" + "abcd1234" * 2 + "$" + "0123456789abcdef" * 2,
+    "CCIPAT_" + LETTERS,
     "glrt-" + LETTERS[:20],
     "glpat-" + LETTERS[:27] + ".01.0a1b2c3d4",
     "xapp-1-A0123456789-1234567890123-" + LETTERS,
@@ -87,6 +106,14 @@ HARMLESS = [
     "between '-----BEGIN PRIVATE KEY-----' and '-----END PRIVATE KEY-----' stands base64",
     "id 123e4567-e89b-12d3-a456-426614174000, integrity sha512-" + LETTERS * 2 + "==",
     "the password is base64-encoded and the password is SHA256-hashed",
+    "session = requests.Session(); session_id = generate_session_id(user)",
+    "session_id: 123e4567-e89b-12d3-a456-426614174000 ended after compaction",
+    "Set-Cookie: theme=dark; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT; SameSite=Lax",
+    "Cookie: _ga=GA1.2.1234567890.1234567890; locale=fr_FR.UTF-8",
+    "SESSION_COOKIE_NAME = 'myapp_sessionid_v2' and SESSION_KEY=settings.SESSION_COOKIE_NAME",
+    "session_key=request.session.session_key, session: AsyncSession = Depends(get_session)",
+    "SKILL.md, SKU 12345678 and the task SK0000 are not keys; cookie=response.cookies.get(name)",
+    "curl -b cookies.txt -c cookies.txt https://app.internal/login",
 ]
 
 
@@ -106,6 +133,17 @@ def test_the_name_before_a_value_identifies_a_secret(name: str, value: str) -> N
     assert "[masked: " in masked
     assert value[:6] not in masked
     assert masked.endswith(" then restart")
+
+
+@pytest.mark.parametrize(("before", "value", "after"), COOKIES)
+def test_a_session_cookie_is_masked_and_its_name_is_kept(
+    before: str, value: str, after: str
+) -> None:
+    text = before + value + after
+    masked = mask_secrets(text, find_secrets(text))
+    assert value not in masked
+    assert masked.startswith(before)
+    assert masked.endswith(after)
 
 
 @pytest.mark.parametrize("secret", FORMS)
