@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from commonplace.dispatch.progress import CallProgress
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import (
     SILENT,
@@ -44,6 +45,7 @@ class Call:
     tool: Tool | None = None  # the registry's tool, where the edge has resolved the name
     # set by the pipeline once the arguments are known: a dispatcher's read is not a change
     mutates: bool = False
+    progress: CallProgress | None = None  # set by the pipeline for a client that wants it
     # set by the pipeline when the handler is reached: until then nothing can have changed
     handled: bool = False
 

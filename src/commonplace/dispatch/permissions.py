@@ -28,7 +28,7 @@ class Permissions:
     ) -> None:
         self._selection = selection
         self._read_only = read_only
-        self._mutation_enabled = mutation_enabled
+        self.mutation_enabled = mutation_enabled
 
     def check_name(self, call: Call, through: Tool, tool: Tool) -> None:
         """Refuse a tool that the server or the request excludes; `through` is the one named."""
@@ -48,6 +48,11 @@ class Permissions:
             "--exclude-tools that exclude it.",
             details={"tool": tool.name},
         )
+
+    def permits_part(self, call: Call, name: str, toolset: str, through: Tool) -> bool:
+        """Tell whether a call may bring what the tool of a name would."""
+        selections = (self._selection, call.selection or self._selection)
+        return all(chosen.permits_part(name, toolset, through) for chosen in selections)
 
     def check_scope(self, call: Call, tool: Tool, scope: Scope) -> None:
         """Refuse a key without this scope, and a change where only reads are allowed."""
@@ -80,7 +85,7 @@ class Permissions:
                 hint="Ask the operator for one: commonplace keys add --scope write.",
                 details={"required": "configured key"},
             )
-        if not self._mutation_enabled():
+        if not self.mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,
                 "Mutation is disabled: this server's instruction catalogue is read-only.",

@@ -20,12 +20,14 @@ from pydantic import BaseModel
 
 from commonplace.dispatch.call import Call, Outcome
 from commonplace.dispatch.permissions import Permissions, changes
+from commonplace.dispatch.progress import CallProgress
 from commonplace.dispatch.registry import EVERYTHING_LISTED, Registry, Selection
 from commonplace.dispatch.tool import Context, Output, Tool, out_of_time
 from commonplace.dispatch.validation import validate
 from commonplace.dispatch.warnings import describe_hidden, with_warnings
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CANCELLED, INTERNAL, CommonplaceError
+from commonplace.kernel.progress import report_nothing
 from commonplace.storage.failures import explain_failure, is_disk_full
 
 log = logging.getLogger("commonplace.dispatch")
@@ -100,6 +102,17 @@ class Pipeline:
         other.registry = registry
         return other
 
+    def with_rules(
+        self, selection: Selection, *, read_only: bool, mutation_enabled: Callable[[], bool]
+    ) -> Pipeline:
+        """Return a pipeline with the same tools, records and limits under other rules."""
+        other = copy.copy(self)
+        other.selection, other.read_only = selection, read_only
+        other._permissions = Permissions(
+            selection, read_only=read_only, mutation_enabled=mutation_enabled
+        )
+        return other
+
     async def run(self, call: Call) -> Outcome:
         """Run a call to its end."""
         started = self.start(call)
@@ -117,15 +130,7 @@ class Pipeline:
             admission = self._admit(call, tool)
             arguments = validate(tool, call.arguments)
             self._check_arguments(call, tool, arguments)
-            context = Context(
-                call.auth,
-                call.trace_id,
-                call.channel,
-                call.deadline,
-                call.meta,
-                functools.partial(self._admit_operation, call, tool),
-                compact=call.from_agent and call.name == tool.name,
-            )
+            context = self._describe_call(call, tool)
             if tool.frees_space and (tool.frees_space is True or tool.frees_space(arguments)):
                 work = self._delete(admission, call, tool, context, arguments)
                 return self._finish(call, tool, work, begun)
@@ -143,6 +148,23 @@ class Pipeline:
             return self._done(call, tool, None, error, begun)
         except Exception as error:  # the one place where a defect becomes an answer
             return self._done(call, tool, None, _internal(error, call), begun)
+
+    def _describe_call(self, call: Call, tool: Tool) -> Context:
+        """Return a call as its handler sees it."""
+        if call.channel.wants_progress:
+            call.progress = CallProgress(call.channel, tool.name)
+        return Context(
+            call.auth,
+            call.trace_id,
+            call.progress or call.channel,
+            call.deadline,
+            call.meta,
+            functools.partial(self._admit_operation, call, tool),
+            compact=call.from_agent and call.name == tool.name,
+            mutation_enabled=self._permissions.mutation_enabled,
+            permits=functools.partial(self._permits_part, call, tool),
+            report=call.progress.report if call.progress is not None else report_nothing,
+        )
 
     def _resolve(self, call: Call) -> Tool:
         return self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
@@ -168,6 +190,20 @@ class Pipeline:
         self._permissions.check_name(call, through, tool)
         if not callable(tool.scope):
             self._permissions.check_scope(call, tool, tool.scope)
+
+    def _permits_part(self, call: Call, through: Tool, name: str) -> bool:
+        """Tell whether a call may bring what another tool would.
+
+        The toolset of that tool is loaded only where some are excluded, maybe by another name.
+        """
+        owner = self.registry.owner(name)
+        if owner is None or not self._permissions.permits_part(call, name, owner.name, through):
+            return False
+        selections = (self.selection, call.selection or self.selection)
+        return not any(
+            chosen.has_exclusions and chosen.excludes(self.registry.tool(name))
+            for chosen in selections
+        )
 
     def _admit_operation(
         self, call: Call, through: Tool, tool: Tool, arguments: BaseModel | None = None
@@ -202,6 +238,8 @@ class Pipeline:
     async def _finish(
         self, call: Call, tool: Tool, output: Awaitable[Output], begun: float
     ) -> Outcome:
+        if call.progress is not None:
+            call.progress.start()
         try:
             left = None if call.deadline is None else max(0.0, call.deadline - time.monotonic())
             async with asyncio.timeout(left):
@@ -217,6 +255,9 @@ class Pipeline:
             raise
         except Exception as error:  # a defect becomes an answer, as in `start`
             return self._done(call, tool, None, _internal(error, call), begun)
+        finally:
+            if call.progress is not None:
+                call.progress.stop()
 
     async def _delete(
         self,

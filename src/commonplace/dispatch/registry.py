@@ -83,7 +83,7 @@ class Selection:
         """
         if self.within is not None and not self.within.permits(tool, through):
             return False
-        if self.exclude and not self.exclude.isdisjoint(_names(tool)):
+        if self.exclude and self.excludes(tool):
             return False
         if self.lists_only or (self.toolsets is None and self.tools is None):
             return True
@@ -91,6 +91,36 @@ class Selection:
             return True
         named = self.tools or frozenset()
         return any(not named.isdisjoint(_names(way)) for way in (tool, through) if way is not None)
+
+    @property
+    def has_exclusions(self) -> bool:
+        return bool(self.exclude) or (self.within is not None and self.within.has_exclusions)
+
+    def excludes(self, tool: Tool) -> bool:
+        """Tell whether a tool is excluded, under any of its names."""
+        if self.within is not None and self.within.excludes(tool):
+            return True
+        return not self.exclude.isdisjoint(_names(tool))
+
+    def permits_part(self, name: str, toolset: str, through: Tool) -> bool:
+        """Tell whether a call of `through` may bring what another tool would, without loading it.
+
+        Other names of that tool are not known here: see `excludes`.
+        A tool over several toolsets that is selected alone brings everything; beside others it
+        brings what they offer.
+        """
+        if self.within is not None and not self.within.permits_part(name, toolset, through):
+            return False
+        if name in self.exclude:
+            return False
+        if self.lists_only or (self.toolsets is None and self.tools is None):
+            return True
+        if self.toolsets is not None and (
+            toolset in self.toolsets or self.toolsets == {through.toolset}
+        ):
+            return True
+        named = self.tools or frozenset()
+        return name in named or not named.isdisjoint(_names(through))
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

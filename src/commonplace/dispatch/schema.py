@@ -1,4 +1,7 @@
-"""JSON Schemas that strict clients accept: self-contained, with an object at the root."""
+"""JSON Schemas that strict clients accept: self-contained, with an object at the root.
+
+Models pay for what tools/list shows in every session, so a listed schema is short.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from pydantic import TypeAdapter
 from commonplace.kernel.json_types import Json, JsonObject
 
 MAX_INLINE_DEPTH = 12
+_LONGEST_LISTED = {"maxLength": 100, "maxItems": 20}
+_NAMED_CHILDREN = ("properties", "patternProperties")
 
 
 def input_schema(model: type) -> JsonObject:
-    """Return the schema of a tool's arguments."""
+    """Return the schema of a tool's arguments, with everything that is said about them."""
     return _plain(TypeAdapter(model).json_schema(mode="validation"))
 
 
@@ -22,8 +27,45 @@ def output_schema(model: type | Json) -> JsonObject:
     return opened
 
 
+def listed_schema(schema: Mapping[str, Json]) -> JsonObject:
+    """Return an input schema as tools/list shows it, with what a caller needs and no more.
+
+    Names, types, enumerations, defaults, required fields, bounds of numbers and short limits stay.
+    Limits that nobody meets by accident are left to the error that states them. Of the description
+    of a field the first sentence stays: it is for models, the rest for the reference.
+    """
+    listed: JsonObject = {key: _shorten(key, value) for key, value in schema.items()}
+    return listed
+
+
+def _shorten(key: str, value: Json) -> Json:
+    if key in ("default", "enum", "const", "required"):
+        return value
+    if key == "description" and isinstance(value, str):
+        return value.partition(". ")[0].rstrip(".")
+    if isinstance(value, list):
+        return [_shorten("", item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if key in _NAMED_CHILDREN:
+        return {name: _shorten("", child) for name, child in value.items()}
+    return {
+        name: _shorten(name, child) for name, child in value.items() if not _is_noise(name, child)
+    }
+
+
+def _is_noise(key: str, value: Json) -> bool:
+    """Tell whether a keyword repeats what is usual, or a limit that is rarely met."""
+    if key in _LONGEST_LISTED:
+        return isinstance(value, int) and value > _LONGEST_LISTED[key]
+    if key == "minLength":
+        return bool(value == 1)
+    return key == "additionalProperties" and isinstance(value, bool)
+
+
 def _plain(schema: JsonObject) -> JsonObject:
     definitions = schema.pop("$defs", {})
+    schema.pop("description", None)  # the docstring of the class
     plain: JsonObject = _inline(schema, definitions, 0)
     plain.setdefault("type", "object")
     plain.setdefault("properties", {})
@@ -42,12 +84,13 @@ def _inline(node: Json, definitions: Mapping[str, Json], depth: int) -> Json:
         if depth >= MAX_INLINE_DEPTH:
             return {}
         target = definitions[reference.rsplit("/", 1)[1]]
+        target = {key: value for key, value in target.items() if key != "description"}
         return _inline(
             {**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, depth + 1
         )
     return {
         key: {name: _inline(value, definitions, depth) for name, value in child.items()}
-        if key in ("properties", "patternProperties")
+        if key in _NAMED_CHILDREN
         else _inline(child, definitions, depth)
         for key, child in node.items()
         if not (key == "title" and isinstance(child, str))
@@ -77,5 +120,5 @@ def _open(node: Json) -> Json:
     return {
         key: _open(value)
         for key, value in node.items()
-        if not (key == "additionalProperties" and value is False)
+        if not (key == "additionalProperties" and isinstance(value, bool))
     }

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.errors import DEADLINE_EXCEEDED, NOT_AVAILABLE, Code, CommonplaceError
 from commonplace.kernel.json_types import Json
+from commonplace.kernel.progress import Report, report_nothing
 
 LISTED_NAME = re.compile(r"[a-z0-9_]{1,40}")
 
@@ -40,6 +41,11 @@ class Nothing(Arguments):
 class ClientChannel(Protocol):
     """What a handler may send to the client while it works. The default sends nothing."""
 
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client asked to hear how far its call is."""
+        ...
+
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None: ...
@@ -64,8 +70,11 @@ class Admit(Protocol):
 class Context:
     """A call as its handler sees it.
 
-    `meta` is what the transport knows. `admit` checks an operation inside the call.
+    `meta` is what the transport knows. `admit` checks an operation inside the call; `permits` tells
+    whether the call may bring what the tool of a name would.
     `compact`: an agent called the tool by its listed name, so long texts are left out.
+    `mutation_enabled` tells whether the caller's server lets the catalogue be changed. `report`
+    tells how far a long call is; nothing is sent for calls that end within a second.
     """
 
     auth: AuthContext
@@ -75,6 +84,9 @@ class Context:
     meta: Mapping[str, Json] = field(default_factory=dict)
     admit: Admit = field(default=lambda tool, arguments=None: None)
     compact: bool = False
+    mutation_enabled: Callable[[], bool] = lambda: False
+    permits: Callable[[str], bool] = lambda name: True
+    report: Report = report_nothing
 
     def check_deadline(self) -> None:
         """Raise DEADLINE_EXCEEDED once the time is over; for loops in long handlers."""
@@ -115,7 +127,9 @@ class Tool:
 
     `input` is a subclass of `Arguments`; `output` a TypedDict (from typing_extensions) or BaseModel
     that documents what the handler returns: tests validate results against it, the hot path does
-    not. `input_schema` and `output_schema` replace the generated ones. `scope`, `writes_catalogue`
+    not. Of a description in `input` the first sentence is listed, the rest is for the reference; a
+    name that explains itself needs none. `input_schema` and `output_schema` replace the generated
+    ones. `scope`, `writes_catalogue`
     and `frees_space` may follow from the validated arguments.
     """
 
@@ -141,6 +155,8 @@ class Tool:
     redact: frozenset[str] = frozenset()  # arguments that never reach logs or audit
     message_first: bool = False  # errors show the plain message before the JSON, as in oastools
     interactive: bool = False  # asks the client or streams to it, through a session of the SDK
+    core: bool = False  # of the profile core; a client that defers tools loads it at once
+    large: bool = False  # an answer may be longer than clients take unasked
     input_schema: Mapping[str, Json] | None = None
     output_schema: Mapping[str, Json] | None = None
     # names of tools that a call with these arguments would use, too
@@ -153,6 +169,8 @@ class Tool:
 
 class SilentChannel:
     """The channel of callers that take one answer only: the command line, bare calls."""
+
+    wants_progress = False
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
