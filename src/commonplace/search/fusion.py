@@ -24,8 +24,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.json_types import JsonObject
+from commonplace.search.matched_words import WordMeasure
 from commonplace.search.model import (
     MAX_TERMS_OF_PASSAGE,
+    NO_WORDS,
     LexicalMatch,
     LexicalResult,
     SearchHit,
@@ -184,6 +186,7 @@ def fuse(
         else {}
     )
     unread = 1.0 if cosines is None else 1.0 - legibility
+    measure = WordMeasure(lexical)
     hits = []
     for key in sorted(found.keys() | (cosines or {}).keys()):
         side = found.get(key)
@@ -204,7 +207,8 @@ def fuse(
             explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
             _explain_meaning(explain, cosine, agreed.get(key), legibility)
         hit = _make_hit(key, score, side, cosine, match, explain)
-        hits.append(replace(hit, evidence=semantic + words))
+        told = measure.measure(match) if match is not None else NO_WORDS
+        hits.append(replace(hit, evidence=semantic + words, words=told))
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
 

@@ -157,7 +157,7 @@ def detect_language(text: str, words: Collection[str]) -> str | None:
 
     `words` are those of the text, as written.
     """
-    seen = {word.lower() for word in words}
+    seen = set("\n".join(words).lower().split("\n"))
     counts: dict[str, int] = {}
     for word in _LANGUAGES_OF.keys() & seen:
         for language in _LANGUAGES_OF[word]:

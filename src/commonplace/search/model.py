@@ -129,6 +129,22 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchedWords:
+    """What the words that a query and a text share say about their subject.
+
+    The unit is the information of the rarest word; numbers and guesses at words do not count.
+    """
+
+    told: float = 0.0  # information of the shared words, less where they are rare in the text
+    coverage: float = 0.0  # share of the information of the query, 0 to 1
+    further: float = 0.0  # information beside the most telling word
+
+
+NO_WORDS = MatchedWords()
+"""A query and a text that share none."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One result of a retriever.
 
@@ -142,6 +158,7 @@ class SearchHit:
     terms: tuple[str, ...] = ()  # query terms of the document
     explain: Mapping[str, Json] = field(default_factory=dict)
     evidence: float = 0.0  # what the score was calibrated from
+    words: MatchedWords = NO_WORDS
 
 
 class EvidenceScale(Protocol):

@@ -22,6 +22,13 @@ from commonplace.search.model import (
     Retrieval,
     SearchHit,
 )
+from commonplace.search.relevance.candidates import (
+    COVERING_AHEAD,
+    LEAST_COVERED_TERMS,
+    READ_AHEAD,
+    keep_covering,
+    spread_over_files,
+)
 from commonplace.search.semantic.local import LocalSemanticSide, Semantics
 
 if TYPE_CHECKING:
@@ -98,16 +105,26 @@ class PartitionWords:
     prefix: str
     emphasis: Mapping[str, float] = field(default_factory=dict)
     named: Sequence[str] = ()  # keys that the query names: candidates whatever their words
+    spread: bool = False  # one file may have only a part of the candidates
+    covering: bool = False  # texts that hold the whole query are candidates before others
 
     async def find(self) -> LexicalResult:
+        limit = max(1, self.limit - len(self.named))
+        ahead = READ_AHEAD if self.spread else COVERING_AHEAD if self.covering else 1
         found = await self.store.search(
             self.partition,
             self.terms,
-            limit=max(1, self.limit - len(self.named)),
+            limit=limit * ahead,
             weights=self.weights,
             prefix=self.prefix,
             emphasis=self.emphasis,
         )
+        if self.covering:
+            found = replace(found, matches=keep_covering(found.matches, found.terms, limit))
+        if self.spread:
+            chosen = spread_over_files([match.key for match in found.matches], limit)
+            kept = tuple(match for match in found.matches if match.key in chosen)
+            found = replace(found, matches=kept)
         known = {match.key for match in found.matches}
         missing = [key for key in self.named if key not in known]
         if not missing:
@@ -139,6 +156,7 @@ class PartitionMeaning:
         prefix: str,
         model_key: str | None,
         judge_legibility: bool,
+        spread: bool = False,
     ) -> None:
         self._side = side
         self._partition = partition
@@ -147,6 +165,7 @@ class PartitionMeaning:
         self._prefix = prefix
         self._model_key = model_key
         self._judge_legibility = judge_legibility
+        self._spread = spread
         self._vector: Vectors | None = None
 
     @property
@@ -161,9 +180,11 @@ class PartitionMeaning:
 
     async def nearest(self, also: Sequence[str]) -> Neighbours:
         assert self._vector is not None, "call embed first"
-        return await self._side.nearest(
-            self._partition, self._vector, self._limit, self._prefix, also, self._query
+        limit = READ_AHEAD * self._limit if self._spread else self._limit
+        near = await self._side.nearest(
+            self._partition, self._vector, limit, self._prefix, also, self._query
         )
+        return _spread(near, also, self._limit) if self._spread else near
 
 
 class HybridRetriever:
@@ -202,6 +223,8 @@ class HybridRetriever:
     ) -> Retrieval:
         policy = self._policy
         query, notes = cut_query(query)
+        spread = reading is not None and reading.is_weighed
+        covering = reading is not None and not spread and len(reading.terms) >= LEAST_COVERED_TERMS
         words = PartitionWords(
             self._lexical,
             partition,
@@ -211,6 +234,8 @@ class HybridRetriever:
             prefix,
             EVEN if reading is None or not reading.is_weighed else reading.terms,
             named,
+            spread,
+            covering,
         )
         if reading is not None:
             query = reading.meaning
@@ -218,7 +243,7 @@ class HybridRetriever:
         judged = policy.fixed is None
         wanted = policy.semantic_candidates * widen
         meanings = [
-            PartitionMeaning(side, partition, query, wanted, prefix, model_key, judged)
+            PartitionMeaning(side, partition, query, wanted, prefix, model_key, judged, spread)
             for side in (self._sides if query.strip() else ())
         ]
         result = await hybrid.search(
@@ -272,6 +297,17 @@ class HybridRetriever:
                 f"were ranked by words alone"
             )
         return notes
+
+
+def _spread(near: Neighbours, also: Sequence[str], limit: int) -> Neighbours:
+    """Keep the documents asked for, and the nearest others, spread over files."""
+    nearest = sorted(near.cosines, key=lambda key: (-near.cosines[key], key))
+    kept = spread_over_files(nearest, limit).union(also)
+    return replace(
+        near,
+        cosines={key: cosine for key, cosine in near.cosines.items() if key in kept},
+        vectors={key: vector for key, vector in near.vectors.items() if key in kept},
+    )
 
 
 def _strongest_terms(reading: ReadQuery) -> list[str]:

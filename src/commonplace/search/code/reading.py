@@ -5,13 +5,13 @@ from __future__ import annotations
 from commonplace.search.code.languages import EXTRA, LANGUAGES, MARKDOWN
 from commonplace.search.code.markdown import read_markdown
 from commonplace.search.code.outline import outline_of, references_of
+from commonplace.search.code.recovery import read_tolerantly
 from commonplace.search.code.spans import SpanMaker
 from commonplace.search.code.structure import LineIndex, Structure
-from commonplace.search.code.syntax import MAX_BROKEN_SHARE, read_syntax
 
 MAX_SOURCE_BYTES = 1_000_000
 LONG_LINE_BYTES = 400  # on average: minified or generated text, not written by a person
-_SECOND_TRIES = {"c": "cpp"}  # a header `.h` may be either
+UNREADABLE = "the grammar cannot read most of it"
 MISSING = f"the grammar is not installed; install {EXTRA}"
 
 
@@ -38,14 +38,11 @@ def read_structure(language: str, source: bytes) -> Structure:
     note = obstacle(language, source)
     if note:
         return Structure(language, note=note)
-    syntax = read_syntax(language, source)
-    if syntax.broken and language in _SECOND_TRIES:
-        second = read_syntax(_SECOND_TRIES[language], source)
-        syntax = second if second.broken < syntax.broken else syntax
-    if syntax.broken > MAX_BROKEN_SHARE:
-        return Structure(language, note="the grammar cannot read most of it")
+    syntax = read_tolerantly(language, source)
+    if syntax is None:
+        return Structure(language, note=UNREADABLE)
     lines = LineIndex(source)
     definitions, file = outline_of(source, syntax.definitions, lines)
     references, imports = references_of(source, syntax.names, definitions, lines)
-    maker = SpanMaker(source, lines, LANGUAGES[language].comments, syntax.root)
+    maker = SpanMaker(source, lines, LANGUAGES[language].comments, syntax.root, syntax.edges)
     return Structure(language, maker.spans(file), tuple(definitions), references, imports)

@@ -6,6 +6,7 @@ Spans cover the file and start at line starts, except inside lines that are long
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -47,12 +48,17 @@ class SpanMaker:
         lines: LineIndex,
         comments: tuple[str, ...],
         root: Node | None = None,
+        edges: tuple[int, ...] = (),
     ) -> None:
-        """`comments`: how lines above a definition start that belong to it."""
+        """`comments`: how lines above a definition start that belong to it.
+
+        `edges`: bytes where the text is cut before any block of the tree.
+        """
         self._source = source
         self._lines = lines
         self._comments = tuple(mark.encode() for mark in comments)
         self._root = root
+        self._edges = edges
 
     def spans(self, file: CodeUnit) -> tuple[Span, ...]:
         """Return the spans of a file, in order."""
@@ -123,9 +129,13 @@ class SpanMaker:
 
     def _block_starts(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return where statements start lines in a range, each with its depth."""
+        first, last = bisect_right(self._edges, start), bisect_left(self._edges, end)
+        found: dict[int, int] = {
+            self._lines.start_of(self._lines.line_of(edge)): -1 for edge in self._edges[first:last]
+        }
+        found.pop(self._lines.start_of(self._lines.line_of(start)), None)
         if self._root is None:
-            return []
-        found: dict[int, int] = {}
+            return sorted(found.items())
         inner = self._root.descendant_for_byte_range(start, end - 1)
         cursor = (inner or self._root).walk()
         depth = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 MAX_DEFINITIONS = 4_000
 MAX_REFERENCES = 4_000  # distinct names
@@ -80,11 +81,8 @@ class LineIndex:
     """Lines of a text by byte offset. Only `\\n` ends a line."""
 
     def __init__(self, source: bytes) -> None:
-        self.starts = [0]
-        at = source.find(b"\n")
-        while at >= 0:
-            self.starts.append(at + 1)
-            at = source.find(b"\n", at + 1)
+        sizes = (len(line) + 1 for line in source.split(b"\n"))
+        self.starts = list(accumulate(sizes, initial=0))[:-1]
         self._size = len(source)
 
     def line_of(self, offset: int) -> int:

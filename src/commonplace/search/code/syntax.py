@@ -6,6 +6,7 @@ nor be stopped (ADR 0280), so hostile text is parsed in a process of its own: `w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
 
 REFERENCES = "; references"
-MAX_BROKEN_SHARE = 0.4  # of the bytes: above it the text is not in this language
 MAX_MATCHES = 100_000  # in progress: bounds the memory of a query
 # Nodes around a definition that belong to it, and how many named children they may have then.
 _WRAPPERS = {
@@ -33,6 +33,9 @@ _WRAPPERS = {
 }
 
 
+Region = tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class RawDefinition:
     """A definition as a query finds it, before names are joined."""
@@ -44,6 +47,7 @@ class RawDefinition:
     end: int
     name_start: int
     body: int | None  # the first byte of its body
+    is_sound: bool = True  # the grammar could read all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,9 @@ class SyntaxOfFile:
     root: Node
     definitions: list[RawDefinition]
     names: RawNames
-    broken: float  # share of bytes that the grammar could not read
+    broken: float = 0.0  # share of bytes that the grammar could not read
+    errors: tuple[Region, ...] = ()  # those bytes, in order, without overlaps
+    edges: tuple[int, ...] = ()  # bytes where the text is cut best, if the tree does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +87,12 @@ def read_syntax(language: str, source: bytes) -> SyntaxOfFile:
     grammar = _grammar(language)
     grammar.parser.reset()
     root = grammar.parser.parse(source).root_node
-    broken = 0
+    errors: tuple[Region, ...] = ()
     if root.has_error:
         found = QueryCursor(grammar.errors, match_limit=MAX_MATCHES).captures(root)
-        broken = _covered(found.get("error", []))
-        if broken > MAX_BROKEN_SHARE * len(source):
-            return SyntaxOfFile(root, [], RawNames(), broken / max(1, len(source)))
+        errors = merge_regions(
+            [(node.start_byte, node.end_byte) for node in found.get("error", [])]
+        )
     definitions = _definitions(
         source, QueryCursor(grammar.definitions, match_limit=MAX_MATCHES).matches(root)
     )
@@ -101,7 +107,7 @@ def read_syntax(language: str, source: bytes) -> SyntaxOfFile:
         tuple((node.start_byte, node.end_byte) for node in captures.get("import", [])),
         frozenset(node.start_byte for node in captures.get("imported", [])),
     )
-    return SyntaxOfFile(root, definitions, names, broken / max(1, len(source)))
+    return SyntaxOfFile(root, definitions, names, share_of(errors, len(source)), errors)
 
 
 @cache
@@ -121,13 +127,20 @@ def _grammar(name: str) -> _Grammar:
     )
 
 
-def _covered(nodes: list[Node]) -> int:
-    """Return how many bytes nodes cover; nested ones count once."""
-    covered = reached = 0
-    for start, end in sorted((node.start_byte, node.end_byte) for node in nodes):
-        covered += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered
+def merge_regions(regions: Iterable[Region]) -> tuple[Region, ...]:
+    """Return regions in order; those that touch or overlap are one."""
+    merged: list[Region] = []
+    for start, end in sorted(regions):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def share_of(regions: Iterable[Region], size: int) -> float:
+    """Return the part of a text that merged regions cover."""
+    return sum(end - start for start, end in regions) / max(1, size)
 
 
 def _definitions(
@@ -160,6 +173,7 @@ def _definitions(
                 whole.end_byte,
                 place[0],
                 body.start_byte if body else None,
+                not whole.has_error,
             ),
         )
         if len(found) >= MAX_DEFINITIONS:

@@ -1,4 +1,4 @@
-"""Messages between the process that indexes and the one that parses: frames of JSON and bytes.
+"""Messages between the process that indexes and the one that parses.
 
 A request is the language and the source, an answer the structure as JSON. The parent checks what
 it reads: the other process has parsed hostile text.
@@ -6,8 +6,6 @@ it reads: the other process has parsed hostile text.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,23 +16,22 @@ from commonplace.search.code.structure import Structure
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-HEADER = struct.Struct(">HI")  # bytes of the language, bytes of the source
-ANSWER = struct.Struct(">I")
-MAX_ANSWER_BYTES = 64_000_000
-
 
 class MalformedAnswerError(ValueError):
     """The answer is not a structure of the source."""
 
 
 def encode_request(language: str, source: bytes) -> bytes:
-    name = language.encode()
-    return HEADER.pack(len(name), len(source)) + name + source
+    return language.encode() + b"\n" + source
+
+
+def decode_request(request: bytes) -> tuple[str, bytes]:
+    language, _, source = request.partition(b"\n")
+    return language.decode(), source
 
 
 def encode_answer(structure: Structure) -> bytes:
-    body = orjson.dumps(structure)
-    return ANSWER.pack(len(body)) + body
+    return orjson.dumps(structure)
 
 
 def decode_answer(body: bytes, size: int) -> Structure:
@@ -51,18 +48,6 @@ def decode_answer(body: bytes, size: int) -> Structure:
     if structure.spans and reached != size:
         raise MalformedAnswerError("the chunks of the parser do not cover the text")
     return structure
-
-
-def read_exactly(read: Callable[[int], bytes], size: int) -> bytes | None:
-    """Return `size` bytes, or None at the end of the stream."""
-    parts = []
-    while size:
-        part = read(size)
-        if not part:
-            return None
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 @cache

@@ -1,8 +1,7 @@
-"""BM25: the one definition of its parameters, its inverse document frequency and its weights."""
+"""BM25: the one definition of its parameters and its weights."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
@@ -57,8 +56,3 @@ class TermWeight:
 
     def score(self, frequency: int, length: int) -> float:
         return self.gain * frequency / (frequency + self.base + self.slope * length)
-
-
-def idf(documents: int, holders: int) -> float:
-    """Return the inverse document frequency, never negative."""
-    return math.log(1 + (max(documents, holders) - holders + 0.5) / (holders + 0.5))

@@ -22,3 +22,6 @@ DELETE FROM search_posting WHERE term_id IN (SELECT id FROM search_term WHERE pa
 
 -- name: partition_remove
 DELETE FROM search_partition WHERE id = :partition;
+
+-- name: terms_drop_unused
+DELETE FROM search_term WHERE partition_id = :partition AND documents <= 0;

@@ -112,6 +112,12 @@ class IndexWriter:
         if number is not None:
             self._remove(connection, number, list(keys), terms or {})
 
+    def drop_unused_terms(self, connection: SqlConnection, partition: Partition) -> None:
+        """Remove the terms that no document has any more; `remove` keeps them for the next one."""
+        number = self._lock(connection, partition)
+        if number is not None:
+            connection.execute(self._queries["terms_drop_unused"], {"partition": number})
+
     def clear(self, connection: SqlConnection, partition: Partition) -> None:
         """Remove a partition with everything in it."""
         number = self._lock(connection, partition)

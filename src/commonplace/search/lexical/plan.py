@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from commonplace.search.lexical.bm25 import PASSAGES, TermWeight, idf
+from commonplace.search.lexical.bm25 import PASSAGES, TermWeight
 from commonplace.search.lexical.write_buffer import BufferedPostings
 from commonplace.search.model import EVEN, MAX_TERMS_OF_PASSAGE, QueryTerm
+from commonplace.search.rarity import idf
 from commonplace.storage.relational import Row
 
 MAX_QUERY_TERMS = 64  # the most informative ones are kept

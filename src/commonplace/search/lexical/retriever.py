@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.search.lexical.text import query_terms
+from commonplace.search.matched_words import WordMeasure
 from commonplace.search.model import (
     LexicalResult,
     LexicalStore,
@@ -54,6 +55,7 @@ class LexicalRetriever:
 def lexical_hits(result: LexicalResult) -> tuple[SearchHit, ...]:
     """Return matches as hits; a score is a share of the ceiling, so it compares across queries."""
     hits = []
+    measure = WordMeasure(result)
     for match in result.matches:
         share = min(1.0, match.score / result.ceiling) if result.ceiling > 0 else 0.0
         explain = {
@@ -62,5 +64,14 @@ def lexical_hits(result: LexicalResult) -> tuple[SearchHit, ...]:
             "matched": list(match.terms),
         }
         explain["missing"] = [term.term for term in result.terms if term.term not in match.terms]
-        hits.append(SearchHit(match.key, share, lexical=share, terms=match.terms, explain=explain))
+        hits.append(
+            SearchHit(
+                match.key,
+                share,
+                lexical=share,
+                terms=match.terms,
+                explain=explain,
+                words=measure.measure(match),
+            )
+        )
     return tuple(hits)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, filterfalse, islice
 
 import Stemmer
 
@@ -120,7 +121,7 @@ def analyze(text: str) -> list[str]:
     """
     words = _words(text)
     terms = _terms(words, detect_language(text, words[:_JUDGED_WORDS]))
-    return [term for term in terms if term not in _STOP] or terms
+    return list(filterfalse(_STOP.__contains__, terms)) or terms
 
 
 def query_terms(text: str) -> list[str]:
@@ -159,9 +160,10 @@ def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
     if width < 8:
         return text[: max(width, 0)]
     hits = list(matches(text[:_SNIPPET_CHARS], query_terms))
-    start = _best_window(hits, max(width - 2, 1))
+    start, end = _best_window(hits, max(width - 2, 1))
     # Step back to show what leads to the first match, then forward to the start of a word.
-    start = max(0, min(start - width // 4, len(text) - width + 1))
+    lead = min(width // 4, max(0, width - 2 - (end - start)))
+    start = max(0, min(start - lead, len(text) - width + 1))
     if start:
         space = text.find(" ", start, start + 24)
         start = space + 1 if space >= 0 else start
@@ -178,22 +180,23 @@ def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
     )
 
 
-def _best_window(hits: list[tuple[int, int, frozenset[str]]], width: int) -> int:
-    """Return the start of the first window with the most distinct terms."""
-    counts: dict[str, int] = {}
-    best, best_start, left = 0, hits[0][0] if hits else 0, 0
+def _best_window(hits: list[tuple[int, int, frozenset[str]]], width: int) -> tuple[int, int]:
+    """Return the first window with the most distinct terms, as narrow as it can be."""
+    counts: Counter[str] = Counter()
+    best, window, left = 0, (hits[0][0], hits[0][1]) if hits else (0, 0), 0
     for start, end, carried in hits:
-        for term in carried:
-            counts[term] = counts.get(term, 0) + 1
-        while hits[left][0] < start and end - hits[left][0] > width:
+        counts.update(carried)
+        while hits[left][0] < start and (
+            end - hits[left][0] > width or all(counts[term] > 1 for term in hits[left][2])
+        ):
             for term in hits[left][2]:
                 counts[term] -= 1
                 if not counts[term]:
                     del counts[term]
             left += 1
         if len(counts) > best:
-            best, best_start = len(counts), hits[left][0]
-    return best_start
+            best, window = len(counts), (hits[left][0], end)
+    return window
 
 
 def _words(text: str) -> list[str]:
@@ -202,11 +205,12 @@ def _words(text: str) -> list[str]:
 
 def _terms(words: list[str], language: str | None) -> list[str]:
     cache = _terms_of.setdefault(language, {})
-    terms: list[str] = []
-    for word in words:
-        known = cache.get(word)
-        terms += known if known is not None else _lookup(cache, word, language)
-    return terms
+    for word in set(words).difference(cache):
+        _lookup(cache, word, language)
+    try:
+        return list(chain.from_iterable(map(cache.__getitem__, words)))
+    except KeyError:  # the cache was full, here or in another thread
+        return [term for word in words for term in _lookup(cache, word, language)]
 
 
 def _lookup(cache: _TermsOf, word: str, language: str | None) -> tuple[str, ...]:

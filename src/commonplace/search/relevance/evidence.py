@@ -19,7 +19,7 @@ from commonplace.search.relevance.query import QueryReading, QueryShape
 from commonplace.search.relevance.traces import NamedPlace
 
 _TOKEN = re.compile(r"\w+")
-LEAST_RUN = 0.6  # of a phrase that must stand in a text
+LEAST_RUN = 0.7  # of a phrase that must stand in a text
 SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(
@@ -55,6 +55,7 @@ class EvidenceWeights:
     same_file: float = 0.15  # of the evidence of the other candidates of a file
     wrong_kind: float = 0.7  # log odds: code for a question, prose for a look-up
     asked_kind: float = 1.5  # log odds of a kind that a short query asks for
+    history: float = 1.5  # log odds of change logs, unless a question or asked for
     test: float = 0.7  # log odds of tests, unless asked for
     generated: float = 2.0  # log odds of generated, vendored and lock files
 
@@ -186,7 +187,7 @@ class EvidenceReader:
         reading, weights = self._reading, self._weights
         if reading.shape is not QueryShape.REPORT and (
             (kind is FileKind.TEST and reading.wants_tests)
-            or (kind is FileKind.PROSE and reading.wants_prose)
+            or (kind in (FileKind.PROSE, FileKind.HISTORY) and reading.wants_prose)
         ):
             finding.log_odds += weights.asked_kind
             finding.reasons["file_kind"] = kind.value
@@ -196,6 +197,8 @@ class EvidenceReader:
             lost = weights.generated
         elif kind is FileKind.TEST and not reading.wants_tests:
             lost = weights.test
+        elif kind is FileKind.HISTORY and reading.is_code and not reading.wants_prose:
+            lost = weights.history
         elif (
             kind in (FileKind.PROSE, FileKind.DATA) and reading.is_code and not reading.wants_prose
         ):

@@ -13,6 +13,7 @@ class FileKind(StrEnum):
     CODE = "code"
     TEST = "test"
     PROSE = "prose"
+    HISTORY = "history"  # what changed when: it names everything and answers little
     DATA = "data"
     GENERATED = "generated"
     OTHER = "other"
@@ -62,8 +63,16 @@ _TEST_FOLDERS = _set(
     test tests __tests__ spec specs testdata fixtures __mocks__ e2e test_data
     """
 )
+_HISTORY_FOLDERS = _set(
+    """
+    changelog changelogs changes releases release-notes release_notes whatsnew news
+    """
+)
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|[_.-](?:tests?|spec)(?:[_.-]|$)|^conftest$|[a-z0-9](?:Tests?|Spec|IT)$"
+)
+_HISTORY_NAME = re.compile(
+    r"^(?:changes|change[_-]?logs?|history|news|releases|release[_-]?notes?|whats[_-]?new)(?:\.|$)"
 )
 _GENERATED_NAME = re.compile(
     r"\.min\.|[_.-]pb2?(?:_grpc)?\.|\.g\.|[._]generated\.|^generated[_.-]|\.bundle\."
@@ -88,6 +97,9 @@ def kind_of_path(path: str) -> FileKind:
         if folded & _TEST_FOLDERS or _TEST_NAME.search(stem):
             return FileKind.TEST
         return FileKind.CODE
+    is_prose = extension in _PROSE or not stem
+    if is_prose and (folded & _HISTORY_FOLDERS or _HISTORY_NAME.match(name.lower())):
+        return FileKind.HISTORY
     if extension in _PROSE or name.isupper() or name.lower() in ("readme", "license", "changelog"):
         return FileKind.PROSE
     return FileKind.DATA if extension in _DATA else FileKind.OTHER

@@ -26,6 +26,7 @@ from commonplace.search.relevance.traces import (
 
 LONG_CHARACTERS = 400  # a query above, or of more lines, is a report
 LONG_LINES = 4
+TITLED_CHARACTERS = 160  # from which a title and a paragraph are a report
 MOST_SYMBOLS = 48
 MOST_PHRASES = 12
 MODEL_CHARACTERS = 1_000  # what an embedding model is given of a report
@@ -104,6 +105,7 @@ _DEFINES = re.compile(
     r"|namespace|macro_rules!|#\s*define|#\s*include|import|from|package|use|require)\b"
 )
 _CODE_SIGNS = re.compile(r"[(){}\[\];]|[=!<>]=|::|->|=>|\w=\w|\$\w|&&|\|\|")
+_ASIDE = re.compile(r"(?<!\S)\((?:[\w,.'-]+ ){2,60}[\w,.'-]+\)")  # words of prose in parentheses
 _QUESTION = re.compile(
     r"\?\s*$|^\s*(?:how|what|where|when|why|who|which|is|are|can|could|does|do|did|should|will"
     r"|explain|describe|show|find|list)\b",
@@ -142,7 +144,8 @@ def read_query(text: str) -> QueryReading:
     """Read a query of any form and length."""
     stripped = text.strip()
     lines = stripped.split("\n")
-    if len(stripped) > LONG_CHARACTERS or len(lines) > LONG_LINES:
+    is_titled = len(stripped) >= TITLED_CHARACTERS and "\n\n" in stripped
+    if len(stripped) > LONG_CHARACTERS or len(lines) > LONG_LINES or is_titled:
         return _read_report(text, lines)
     return _read_short(text, stripped)
 
@@ -202,7 +205,7 @@ def _short_shape(stripped: str, words: list[str], named: bool) -> QueryShape:
         return QueryShape.LOOKUP
     if named and not asks and len(words) <= 3:
         return QueryShape.LOOKUP
-    if not asks and len(_CODE_SIGNS.findall(stripped)) >= 2:
+    if not asks and len(_CODE_SIGNS.findall(_ASIDE.sub(" ", stripped))) >= 2:
         return QueryShape.LOOKUP
     return QueryShape.QUESTION
 

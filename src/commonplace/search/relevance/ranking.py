@@ -17,6 +17,7 @@ from commonplace.search.relevance.evidence import (
 )
 from commonplace.search.relevance.query import QueryReading, QueryShape
 
+TOPIC = "topic"  # name of the score by words and meaning alone, in what explains a hit
 PHRASE_COVERAGE = 0.6  # of a question's terms that a text needs to be searched for its phrases
 
 
@@ -68,6 +69,7 @@ def rank_by_text(
                 explain={
                     **hit.explain,
                     **_explain(finding, scale.full_match, shared[hit.key]),
+                    TOPIC: hit.score,
                 },
             )
         )

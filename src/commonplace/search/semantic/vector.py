@@ -7,7 +7,6 @@ reindex rebuild it.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -15,12 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from commonplace.search.model import Neighbours, Partition, Passage
 from commonplace.search.semantic import vector_ann
+from commonplace.search.semantic.document_parts import (
+    WHOLE_DOCUMENTS,
+    PartNames,
+    Rows,
+    best_parts,
+)
 from commonplace.search.semantic.embed import Embedder
 from commonplace.search.semantic.vector_file import (
     VectorFile,
@@ -28,11 +32,11 @@ from commonplace.search.semantic.vector_file import (
     Vectors,
     VectorSnapshot,
     VectorView,
+    erase_vectors,
 )
 from commonplace.storage.disk.private_files import make_private_folder
 from commonplace.storage.locks.file_lock import FileLock
 
-_REBUILD_SHARE = 0.2  # of rows outside of the approximate index; above, it is rebuilt
 _WIDEN = 8
 Embed = Callable[[Sequence[str]], Vectors]
 
@@ -53,10 +57,10 @@ class StaleVectorsError(Exception):
     """The vectors of the partition were made by another model."""
 
 
-class AnnBuild(Protocol):
-    """Build an approximate index; return 0 early if asked to stop."""
-
-    def __call__(self, view: VectorView, path: Path, *, stopping: threading.Event) -> int: ...
+def partition_folder(folder: Path, partition: Partition) -> Path:
+    """Return the folder of a partition's vectors."""
+    name = "\0".join((partition.tenant, partition.collection, partition.scope))
+    return folder / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 class VectorIndex:
@@ -70,18 +74,17 @@ class VectorIndex:
         folder: Path,
         embedder: Embedder,
         ann_rows: int = vector_ann.ANN_ROWS,
-        build: AnnBuild = vector_ann.build,
+        build: vector_ann.AnnBuild = vector_ann.build,
+        parts: PartNames = WHOLE_DOCUMENTS,
     ) -> None:
+        """`parts` says which keys are parts of one document; it counts by its nearest part."""
         self._folder = folder
-        self._build_ann = build
+        self._parts = parts
         self._embedder = embedder
         self._ann_rows = ann_rows
         self._files: dict[Partition, VectorFile] = {}
         self._guard = threading.Lock()
-        self._built: dict[Path, vector_ann.AnnIndex] = {}
-        self._building: set[Path] = set()
-        self._builders: list[threading.Thread] = []
-        self._stopping = threading.Event()
+        self._approximate = vector_ann.AnnIndexes(ann_rows, build)
 
     async def synchronise(
         self,
@@ -209,7 +212,8 @@ class VectorIndex:
             self._retire(file, prefix, wanted, left)
             view = snapshot.view()
             generation = snapshot.generation
-        self._build_if_worthwhile(file, generation, view)
+        path = file.ann_path(generation)
+        self._approximate.build_if_worthwhile(path, self._embedder.dimensions, view)
         return len(fresh), len(left)
 
     def search(
@@ -219,10 +223,13 @@ class VectorIndex:
         limit: int,
         prefix: str = "",
         also: Iterable[str] = (),
+        *,
+        beginnings: bool = False,
     ) -> Neighbours:
-        """Return the `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
+        """Return the `limit` nearest documents below the prefix, and the cosines of `also`.
 
-        Blocking. Raise StaleVectorsError if all vectors are of another model.
+        Blocking. With `beginnings`, a document counts by its first part. Raise StaleVectorsError
+        if all vectors are of another model.
         """
         file = self._file(partition)
         snapshot = file.snapshot()
@@ -230,7 +237,20 @@ class VectorIndex:
             return Neighbours({}, 0, True)
         if snapshot.identity != self._embedder.identity:
             raise StaleVectorsError
-        return self._search(file, query, limit, prefix, also)
+        return self._search(file, query, limit, prefix, also, beginnings)
+
+    def digests_of(self, partition: Partition, keys: Iterable[str]) -> dict[str, str]:
+        """Return the digests of those of the keys that have a vector of this model. Blocking."""
+        snapshot = self._current(self._file(partition))
+        if snapshot is None:
+            return {}
+        rows, digests = snapshot.rows, snapshot.row_digests
+        return {key: digests[rows[key]] for key in keys if key in rows}
+
+    def count(self, partition: Partition) -> int:
+        """Return how many vectors of this model a partition has. Blocking."""
+        snapshot = self._current(self._file(partition))
+        return len(snapshot.rows) if snapshot is not None else 0
 
     def is_without(self, partition: Partition) -> bool:
         """Return whether a partition has no vectors of this model. Reads one line. Blocking."""
@@ -256,46 +276,57 @@ class VectorIndex:
         return self._search(found[0], query, limit, prefix, also)
 
     def _search(
-        self, file: VectorFile, query: Vectors, limit: int, prefix: str, also: Iterable[str]
+        self,
+        file: VectorFile,
+        query: Vectors,
+        limit: int,
+        prefix: str,
+        also: Iterable[str],
+        beginnings: bool = False,
     ) -> Neighbours:
         with file.lock:
             snapshot = file.snapshot()
             if snapshot is None:
                 return Neighbours({}, 0, True)
             view = snapshot.view()
-            below = snapshot.keys_with(prefix) if prefix else None
+            below = snapshot.keys_with(prefix) if prefix and limit else None
             chosen = (
                 None
                 if below is None
                 else np.array([snapshot.rows[key] for key in below], dtype=np.int64)
             )
-            asked = {key: snapshot.rows[key] for key in also if key in snapshot.rows}
-        names = snapshot.names
+            asked = self._parts.rows_of(snapshot, also, beginnings)
+        rows, scores, exact = self._score(file, snapshot, view, query, limit, chosen)
+        found = self._parts.nearest(snapshot.names, view, rows, scores, limit, beginnings)
+        cosines, vectors = best_parts(view, found | asked, query)
+        return Neighbours(cosines, len(snapshot.rows), exact, vectors)
+
+    def _score(
+        self,
+        file: VectorFile,
+        snapshot: VectorSnapshot,
+        view: VectorView,
+        query: Vectors,
+        limit: int,
+        chosen: Rows | None,
+    ) -> tuple[Rows, Vectors, bool]:
+        """Return candidate rows, their cosines, and whether all rows were compared."""
+        if not limit:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32), True
         large = len(view.weights) >= self._ann_rows
-        ann = self._ann(file, snapshot.generation, snapshot.dimensions) if large else None
-        exact = True
+        path = file.ann_path(snapshot.generation)
+        ann = self._approximate.find(path, snapshot.dimensions) if large else None
         if chosen is not None and (ann is None or len(chosen) < self._ann_rows):
-            rows, scores = chosen, view.similarities_of(chosen, query)
-        elif ann is not None:
-            rows, scores = ann.nearest(view, query, limit if chosen is None else limit * _WIDEN)
-            exact = False
-            if chosen is not None:
-                inside = np.isin(rows, chosen)
-                rows, scores = rows[inside], scores[inside]
-        else:
+            return chosen, view.similarities_of(chosen, query), True
+        if ann is None:
             scores = view.similarities(query)
-            rows = np.arange(len(scores))
-        found: dict[str, int] = {}
-        for at in _best(scores, limit):
-            name = names[int(rows[at])]
-            if name is not None and view.weights[int(rows[at])] > 0:
-                found[name] = int(rows[at])
-        found |= asked
-        vectors = view.vectors_of(np.fromiter(found.values(), dtype=np.int64, count=len(found)))
-        cosines = dict(zip(found, map(float, vectors @ query), strict=True))
-        return Neighbours(
-            cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True))
-        )
+            return np.arange(len(scores)), scores, True
+        wide = chosen is not None or self._parts.mark is not None
+        rows, scores = ann.nearest(view, query, limit * _WIDEN if wide else limit)
+        if chosen is not None:
+            inside = np.isin(rows, chosen)
+            rows, scores = rows[inside], scores[inside]
+        return rows, scores, False
 
     def snapshot(self, partition: Partition) -> VectorSnapshot | None:
         """Return the present vectors of a partition, if the current model made them."""
@@ -334,6 +365,14 @@ class VectorIndex:
         with file.lock_for_writing():
             file.clear()
 
+    def erase(self, partition: Partition, is_erased: Callable[[str], bool]) -> None:
+        """Remove the vectors of some keys from the files, whatever model made them. Blocking."""
+        file = self._file(partition)
+        snapshot = erase_vectors(file, is_erased)
+        if snapshot is not None:
+            path = file.ann_path(snapshot.generation)
+            self._approximate.build_if_worthwhile(path, snapshot.dimensions, snapshot.view())
+
     def build_now(self, partition: Partition, threads: int = 1) -> None:
         """Build the approximate index of a partition, whatever its size. Blocking."""
         file = self._file(partition)
@@ -343,24 +382,19 @@ class VectorIndex:
 
     def wait(self) -> None:
         """Wait for index builds in progress."""
-        for thread in self._builders:
-            thread.join()
+        self._approximate.wait()
 
     def close(self) -> None:
         """Stop index builds in progress; they start again on the next use of the index."""
-        self._stopping.set()
-        self.wait()
+        self._approximate.close()
 
     def _file(self, partition: Partition) -> VectorFile:
         with self._guard:
             file = self._files.get(partition)
             if file is None:
-                name = hashlib.sha256(
-                    "\0".join((partition.tenant, partition.collection, partition.scope)).encode(
-                        "utf-8", "surrogatepass"
-                    )
+                file = self._files[partition] = VectorFile(
+                    partition_folder(self._folder, partition)
                 )
-                file = self._files[partition] = VectorFile(self._folder / name.hexdigest()[:40])
             return file
 
     def _current(self, file: VectorFile) -> VectorSnapshot | None:
@@ -404,50 +438,6 @@ class VectorIndex:
         if store is not file and not snapshot.rows:
             store.clear()
 
-    def _ann(
-        self, file: VectorFile, generation: int, dimensions: int
-    ) -> vector_ann.AnnIndex | None:
-        path = file.ann_path(generation)
-        if not vector_ann.available() or not path.is_file():
-            return None
-        with self._guard:
-            index = self._built.get(path)
-            try:
-                covered = int(path.with_suffix(".covered").read_text("ascii"))
-                if index is None or index.rows != covered:
-                    index = self._built[path] = vector_ann.AnnIndex(path, dimensions)
-            except (OSError, ValueError, RuntimeError):  # being replaced: scan instead
-                return None
-            return index
-
-    def _build_if_worthwhile(self, file: VectorFile, generation: int, view: VectorView) -> None:
-        rows = len(view.weights)
-        if rows < self._ann_rows or not vector_ann.available():
-            return
-        path = file.ann_path(generation)
-        index = self._ann(file, generation, self._embedder.dimensions)
-        if index is not None and rows - index.rows < _REBUILD_SHARE * rows:
-            return
-        with self._guard:
-            if path in self._building:
-                return
-            self._building.add(path)
-        thread = threading.Thread(
-            target=self._build, args=(path, view), name="build-ann", daemon=True
-        )
-        # a library thread that runs when the interpreter ends aborts the process
-        if not self._builders:
-            atexit.register(self.close)
-        self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
-        thread.start()
-
-    def _build(self, path: Path, view: VectorView) -> None:
-        try:
-            self._build_ann(view, path, stopping=self._stopping)
-        finally:
-            with self._guard:
-                self._building.discard(path)
-
 
 def _take(found: dict[str, Vectors], texts: Sequence[str], embed: Embed) -> Vectors:
     """Return known vectors; embed a text that became new meanwhile."""
@@ -469,13 +459,3 @@ def _embed_texts(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
 def _holds(snapshot: VectorSnapshot, passage: Passage) -> bool:
     row = snapshot.rows.get(passage.key)
     return row is not None and snapshot.row_digests[row] == passage.digest
-
-
-def _best(scores: Vectors, limit: int) -> list[int]:
-    """Return the positions of the highest scores, best first; ties by position."""
-    if len(scores) > limit:
-        picked = np.argpartition(-scores, limit)[:limit]
-        picked.sort()
-    else:
-        picked = np.arange(len(scores))
-    return [int(at) for at in picked[np.argsort(-scores[picked], kind="stable")]]

@@ -18,7 +18,7 @@ import shutil
 import threading
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -158,6 +158,16 @@ class VectorSnapshot:
         return vector
 
 
+def erase_vectors(file: VectorFile, is_erased: Callable[[str], bool]) -> VectorSnapshot | None:
+    """Remove the rows of some keys from the files of a partition and of its earlier model."""
+    if not file.folder.exists():
+        return None
+    with file.lock_for_writing():
+        if file.earlier.folder.exists():
+            file.earlier.erase(is_erased)
+        return file.erase(is_erased)
+
+
 class VectorFile:
     """The folder of one partition. Readers call `snapshot`; the one writer holds `writing`."""
 
@@ -285,6 +295,27 @@ class VectorFile:
         """Write the live rows as the next generation once a third is dead (inside `writing`)."""
         if snapshot.dead < _COMPACT_ROWS or snapshot.dead * 3 < len(snapshot.names):
             return snapshot
+        return self.compact(snapshot)
+
+    def erase(self, is_erased: Callable[[str], bool]) -> VectorSnapshot | None:
+        """Remove the rows of some keys, and all dead rows, from the files (inside `writing`).
+
+        Files that cannot be read are removed whole: they are made anew.
+        """
+        try:
+            snapshot = self.snapshot()
+        except VectorFileError:
+            self.clear()
+            return None
+        if snapshot is None:
+            return None
+        erased = [key for key in snapshot.rows if is_erased(key)]
+        if erased:
+            self.append(snapshot, [], np.zeros((0, snapshot.dimensions), np.float32), erased)
+        return self.compact(snapshot) if snapshot.dead else snapshot
+
+    def compact(self, snapshot: VectorSnapshot) -> VectorSnapshot:
+        """Write the live rows as the next generation (inside `writing`)."""
         generation = snapshot.generation + 1
         header = {
             "format": FORMAT,

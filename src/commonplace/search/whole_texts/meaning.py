@@ -97,6 +97,30 @@ class TextMeaning:
         own = dict(zip([known.names[at] for at in places], vectors, strict=True))
         return Neighbours(cosines, len(known.names), exact=True, vectors=own)
 
+    def compare(self, vector: Vectors, names: Sequence[str], most: int) -> Neighbours:
+        """Return the cosines of the first passages of some texts, where they have a vector.
+
+        `vectors` are those of the `most` nearest.
+        """
+        import numpy as np
+
+        snapshot = self._snapshot()
+        known = snapshot.rows if snapshot is not None else {}
+        rows = {
+            name: row for name in names if (row := known.get(f"{name}{SEPARATOR}0")) is not None
+        }
+        if snapshot is None or not rows:
+            return Neighbours({}, 0, exact=True)
+        present = list(rows)
+        view = snapshot.view()
+        places = np.array([rows[name] for name in present], dtype=np.int64)
+        scores = view.similarities_of(places, vector)
+        nearest = np.argsort(-scores, kind="stable")[:most]
+        vectors = view.vectors_of(places[nearest])
+        own = dict(zip((present[at] for at in nearest), vectors, strict=True))
+        cosines = dict(zip(present, map(float, scores), strict=True))
+        return Neighbours(cosines, len(present), exact=True, vectors=own)
+
     def synchronise(self, name: str, passages: Sequence[Passage], most: int | None = None) -> int:
         """Make the vectors of a text those of its passages; return how many are missing.
 

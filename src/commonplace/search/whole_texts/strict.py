@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from commonplace.search.lexical.bm25 import idf
+from commonplace.search.rarity import idf
 from commonplace.search.whole_texts.bits import bits_of, numbers_in, those_in
 from commonplace.search.whole_texts.inverted import InvertedIndex
 

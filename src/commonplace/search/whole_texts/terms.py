@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from commonplace.search.lexical.bm25 import WHOLE_TEXTS, idf
+from commonplace.search.lexical.bm25 import WHOLE_TEXTS
 from commonplace.search.lexical.text import analyze, is_stop_word
+from commonplace.search.rarity import idf
 from commonplace.search.whole_texts.inverted import InvertedIndex
 from commonplace.search.whole_texts.spelling import ONE_EDIT
 from commonplace.search.whole_texts.words import RUN

@@ -13,7 +13,7 @@ import pytest
 from commonplace.search.code.parser_process import ParserProcess
 from commonplace.search.code.reading import read_structure
 from commonplace.search.code.structure import Span, Structure
-from commonplace.search.code.wire import ANSWER, MalformedAnswerError, decode_answer, encode_answer
+from commonplace.search.code.wire import MalformedAnswerError, decode_answer, encode_answer
 
 SOURCE = b"import os\n\n\ndef load(path):\n    return os.stat(path)\n"
 # Random tokens of several languages: one of the grammars needs minutes for them.
@@ -77,9 +77,9 @@ def test_a_process_that_answers_too_late_is_ended() -> None:
         b"[]",
         b'{"spans": [{"start": 1, "end": 5}]}',
         b'{"definitions": [{"name": 1}]}',
-        encode_answer(Structure("python", (Span(0, 3), Span(4, 5))))[ANSWER.size :],
-        encode_answer(Structure("python", (Span(0, 3),)))[ANSWER.size :],
-        encode_answer(Structure("python", (Span(0, 9),)))[ANSWER.size :],
+        encode_answer(Structure("python", (Span(0, 3), Span(4, 5)))),
+        encode_answer(Structure("python", (Span(0, 3),))),
+        encode_answer(Structure("python", (Span(0, 9),))),
     ],
 )
 def test_an_answer_that_does_not_fit_the_source_is_refused(answer: bytes) -> None:

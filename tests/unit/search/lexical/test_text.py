@@ -154,6 +154,17 @@ def test_a_snippet_shows_the_densest_place_within_its_width() -> None:
     assert shown.endswith("…")
 
 
+def test_a_snippet_shows_the_last_of_its_matches_too() -> None:
+    text = (
+        "x " * 60
+        + "the retry of a request that failed is logged with its reason and its times, then it "
+        + "ends here for now and here too, and so do I, and so do all of you. "
+        + "class RetryMiddleware: is what was sought\n"
+        + "y " * 200
+    )
+    assert "class RetryMiddleware" in snippet(text, query_terms("class RetryMiddleware"), 200)
+
+
 def test_a_short_text_is_its_own_snippet() -> None:
     assert snippet("one\n  two", ["two"], 100) == "one two"
 

@@ -30,6 +30,10 @@ numpy: 1.18.1
 libhdf5: 1.10.6
 """
 
+SHORT_ISSUE = """Robots.txt is downloaded again for every request when the first download fails
+
+If it cannot be fetched, the RobotsTxtMiddleware forgets the failure. It should be cached."""
+
 
 @pytest.mark.parametrize(
     ("query", "shape"),
@@ -44,9 +48,13 @@ libhdf5: 1.10.6
         ("pkg/server", QueryShape.PATH),
         ("how do I set a proxy?", QueryShape.QUESTION),
         ("variable pitch propellers", QueryShape.QUESTION),
+        ("papers on this problem (calculation of laminar flow) .", QueryShape.QUESTION),
+        ("if (x == 3) return (y);", QueryShape.LOOKUP),
         ("where is build_response called?", QueryShape.QUESTION),
         ("réduire la trainée des ailes", QueryShape.QUESTION),
         (ISSUE, QueryShape.REPORT),
+        (SHORT_ISSUE, QueryShape.REPORT),
+        ("two\n\nshort lines", QueryShape.QUESTION),
     ],
 )
 def test_the_shape_of_a_query(query: str, shape: QueryShape) -> None:

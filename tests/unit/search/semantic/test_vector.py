@@ -243,7 +243,7 @@ class Chance:
 index = VectorIndex(Path(sys.argv[1]), Chance(), ann_rows=1000)
 index.synchronise_now(Partition("t", "c", ""), "", [Passage(f"k{n}", f"text {n}", f"d{n}") for n in
 range(12_000)])
-assert index._builders[0].is_alive()
+assert index._approximate._builders[0].is_alive()
 """
     ended = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60

@@ -1,0 +1,49 @@
+"""One file does not take all the places of a report; whole matches are not crowded out."""
+
+from __future__ import annotations
+
+from commonplace.search.model import LexicalMatch, QueryTerm
+from commonplace.search.relevance.candidates import keep_covering, spread_over_files
+
+LOG = [f"/CHANGELOG.md#{number}" for number in range(40)]
+CODE = [f"/src/{number}.ts#0" for number in range(30)]
+
+
+def test_a_file_with_many_passages_leaves_room_for_others() -> None:
+    chosen = spread_over_files([*LOG, *CODE], 30)
+    assert len(chosen) == 30
+    assert chosen.issuperset(LOG[:6])
+    assert len(chosen.intersection(CODE)) == 24
+
+
+def test_places_that_no_other_file_wants_are_filled() -> None:
+    assert spread_over_files([*LOG, *CODE[:5]], 30) == {*LOG[:25], *CODE[:5]}
+    assert spread_over_files(LOG[:3], 30) == set(LOG[:3])
+    assert spread_over_files([], 30) == frozenset()
+
+
+TERMS = [QueryTerm("body", 90, 1.0), QueryTerm("empty", 40, 2.0), QueryTerm("json", 90, 1.0)]
+
+
+def matches(*terms: str, count: int, score: float) -> list[LexicalMatch]:
+    return [LexicalMatch(f"/{score}-{number}#0", score, terms) for number in range(count)]
+
+
+def test_a_match_of_the_whole_query_takes_the_place_of_a_part() -> None:
+    parts = matches("body", "json", count=40, score=9.0)
+    whole = matches("body", "empty", "json", count=1, score=5.0)
+    kept = keep_covering([*parts, *whole], TERMS, 30)
+    assert kept == (*parts[:29], *whole)
+
+
+def test_most_places_stay_with_the_best_by_score() -> None:
+    parts = matches("body", "json", count=30, score=9.0)
+    whole = matches("body", "empty", "json", count=30, score=5.0)
+    assert keep_covering([*parts, *whole], TERMS, 30) == (*parts[:20], *whole[:10])
+
+
+def test_terms_that_no_text_has_do_not_count() -> None:
+    terms = [*TERMS, QueryTerm("/srv/data/7.json", 0, 9.0)]
+    whole = matches("body", "empty", "json", count=1, score=5.0)
+    kept = keep_covering([*matches("body", count=9, score=9.0), *whole], terms, 6)
+    assert kept[-1:] == tuple(whole)
