@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.progress import Report, report_nothing
 from commonplace.openapi.engine.document.index import (
     has_external_path_items,
     has_external_refs,
@@ -259,11 +260,12 @@ class OpenApiService:
         path_strategy: Strategy = "fail",
         schema_strategy: Strategy = "accept-left",
         merge_duplicates: bool = False,
+        report: Report = report_nothing,
     ) -> JoinResult:
         """Merge documents of one version into one."""
         from commonplace.openapi.engine.join.documents import JoinPart, join
 
-        documents = [await self._loader.load(caller, spec) for spec in specs]
+        documents = await self._loader.load_all(caller, specs, report)
 
         def work() -> JoinResult:
             first = documents[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.paths import expand_home
+from commonplace.kernel.paths import expand_home, start_at_folder, working_folder
 from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_NOT_FOUND
 from commonplace.openapi.store.url_rules import UrlRules
 
@@ -63,7 +63,7 @@ class Access:
         return real
 
     def _folders(self) -> tuple[Path, ...]:
-        own = (self.working_folder or Path.cwd(),) if self.local else ()
+        own = (self.working_folder or working_folder(),) if self.local else ()
         return tuple(Path(os.path.realpath(folder)) for folder in (*self.roots, *own))
 
     def _refusal(self, path: str, verb: str) -> CommonplaceError:
@@ -84,7 +84,7 @@ def _resolve(path: str, start: Path | None) -> Path:
     if "\0" in path or not path:
         raise CommonplaceError(SPEC_NOT_FOUND, "The path is empty or contains a NUL character.")
     place = expand_home(path)
-    return Path(os.path.realpath(start / place if start is not None else place))
+    return Path(os.path.realpath(start / place if start is not None else start_at_folder(place)))
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.gc_control import gc_paused
+from commonplace.kernel.paths import working_in
+from commonplace.kernel.progress import Report
 from commonplace.openapi.engine.yaml.process import stop_parsers
 from commonplace.openapi.errors import SPEC_TOO_DEEP
 from commonplace.openapi.model import ApiDocument, SourceTree, Spec
@@ -49,6 +51,17 @@ class DocumentLoader:
         fetches = spec.url is not None
         return await self.run(caller, lambda: self._documents.load(spec), fetches=fetches)
 
+    async def load_all(
+        self, caller: AuthContext, specs: Sequence[Spec], report: Report
+    ) -> list[ApiDocument]:
+        """Return the documents of specs, in order."""
+        documents: list[ApiDocument] = []
+        for spec in specs:
+            report("Documents read", len(documents), len(specs))
+            documents.append(await self.load(caller, spec))
+        report("Documents read", len(documents), len(specs))
+        return documents
+
     async def load_tree(self, caller: AuthContext, spec: Spec) -> SourceTree:
         """Parse text that need not be an API description, such as an overlay."""
         spec = await self._with_content(caller, spec)
@@ -58,8 +71,13 @@ class DocumentLoader:
     async def run(self, caller: AuthContext, work: Callable[[], T], *, fetches: bool = False) -> T:
         """Run work in a thread; `fetches` says that it needs the network."""
         seconds = self._documents.access.url_timeout_seconds
+
+        def work_in_folder() -> T:
+            with working_in(caller.folder):
+                return work()
+
         return await self._workers.run(
-            caller.key_id or caller.tenant, seconds, work, fetches=fetches
+            caller.key_id or caller.tenant, seconds, work_in_folder, fetches=fetches
         )
 
     async def compute(self, caller: AuthContext, work: Callable[[], T]) -> T:

@@ -13,30 +13,27 @@ from commonplace.openapi.model import SUPPORTED, Delivery, PageRequest
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.delivery import (
     LIMIT,
-    OFFSET,
+    OUTPUT,
     OVERWRITE,
     DeliveryOutput,
     output_scope,
     show_delivery,
 )
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, OptionalText, SpecInput
 
 _TARGET = re.compile(r"(2\.0|3\.[012])(\.\d{1,2})?")
 
 
 class ConvertInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    spec: SpecInput = Field(description=DOCUMENT)
     target: str = Field(
         max_length=20,
-        description="Target version: 2.0, 3.0, 3.1 or 3.2; an exact one such as 3.1.2 is "
-        "declared as given.",
+        description="2.0, 3.0, 3.1 or 3.2. An exact one such as 3.1.2 is declared as given.",
     )
-    output: OptionalText = Field(
-        None, max_length=4096, description="File path to write the converted document to."
-    )
+    output: OptionalText = Field(None, max_length=4096, description=OUTPUT)
     overwrite: bool = Field(False, description=OVERWRITE)
     limit: int | None = Field(None, ge=1, description=LIMIT)
-    offset: int = Field(0, ge=0, description=OFFSET)
+    offset: int = Field(0, ge=0)
 
     @field_validator("target")
     @classmethod
@@ -95,10 +92,8 @@ def convert_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Convert an API description",
         description=(
-            "Convert an OpenAPI document between versions 2.0, 3.0, 3.1 and 3.2. The result is "
-            "valid in its version; what could not be "
-            "expressed is an issue (info: a choice, warning: lossy, critical: impossible) with "
-            "its path. success means no critical issue."
+            "Convert an OpenAPI document to another version. What could not be expressed is an "
+            "issue: info a choice, warning lossy, critical impossible."
         ),
         input=ConvertInput,
         output=ConvertOutput,
@@ -110,4 +105,5 @@ def convert_tool(service: OpenApiService) -> Tool:
         field_codes={"spec": SPEC_INPUT},
         errors=(*READING, INVALID_SPEC, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
+        large=True,
     )

@@ -10,9 +10,9 @@ from commonplace.dispatch.tool import Arguments
 from commonplace.kernel.auth import Scope
 from commonplace.openapi.results import DeliveredDocument
 
-LIMIT = "Most items in the answer (default 100, at most 1000); counts are of all."
-OFFSET = "Skip the first N items."
-OVERWRITE = "Replace `output` even if it is not an OpenAPI document."
+LIMIT = "Default 100. At most 1000 items; counts are of all."
+OUTPUT = "File to write. Without it the document is in the answer."
+OVERWRITE = "Replace any file. Without it `output` replaces only an OpenAPI document."
 
 
 class DeliveryOutput(TypedDict):

@@ -11,30 +11,25 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import PageRequest
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, SpecInput
+from commonplace.openapi.tools.delivery import LIMIT
+from commonplace.openapi.tools.spec import DOCUMENT, READING, SpecInput
 
 if TYPE_CHECKING:
     from commonplace.openapi.engine.diff.rules import ApiChange
 
 
 class ApiDiffInput(Arguments):
-    base: SpecInput = Field(
-        description="The original document: exactly one of file, url, content, ref."
-    )
-    revision: SpecInput = Field(
-        description="The revised document: exactly one of file, url, content, ref."
-    )
-    breaking_only: bool = Field(False, description="Only show changes that break clients.")
-    no_info: bool = Field(False, description="Omit informational changes.")
-    literal: bool = Field(
-        False, description="Across OpenAPI versions, also count differences of format as breaking."
-    )
+    base: SpecInput = Field(description=DOCUMENT)
+    revision: SpecInput = Field(description=DOCUMENT)
+    breaking_only: bool = False
+    no_info: bool = False
+    literal: bool = Field(False, description="Across versions, count format differences too.")
     limit: int | None = Field(
         None,
         ge=0,
-        description="Max changes to return (default 100, at most 1000); counts are of all.",
+        description=LIMIT,
     )
-    offset: int = Field(0, ge=0, description="Skip the first N changes.")
+    offset: int = Field(0, ge=0)
 
 
 class ApiChangeOutput(TypedDict):
@@ -86,10 +81,8 @@ def diff_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Compare two API descriptions",
         description=(
-            "Compare two OpenAPI documents by meaning and say which changes break clients: "
-            "critical and error break, "
-            "warning may, info does not. Narrowed requests and widened responses break. "
-            "breaking_only=true for release checks."
+            "Compare two OpenAPI documents by meaning: critical and error changes break clients, "
+            "warning may, info does not."
         ),
         input=ApiDiffInput,
         output=ApiDiffOutput,
@@ -99,6 +92,7 @@ def diff_tool(service: OpenApiService) -> Tool:
         field_codes={"base": SPEC_INPUT, "revision": SPEC_INPUT},
         errors=READING,
         message_first=True,
+        large=True,
     )
 
 

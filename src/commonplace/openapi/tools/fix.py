@@ -11,42 +11,33 @@ from commonplace.openapi.model import Delivery, PageRequest
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.delivery import (
     LIMIT,
-    OFFSET,
+    OUTPUT,
     OVERWRITE,
     DeliveryOutput,
     output_scope,
     show_delivery,
 )
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, OptionalText, SpecInput
 
 MOST_ERRORS = 100
 
 
 class FixInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    dry_run: bool = Field(False, description="Preview the fixes; nothing is written.")
-    include_document: bool = Field(False, description="Include the fixed document in the answer.")
-    output: OptionalText = Field(
-        None, max_length=4096, description="File path to write the fixed document to."
-    )
+    spec: SpecInput = Field(description=DOCUMENT)
+    dry_run: bool = Field(False, description="Preview, write nothing.")
+    include_document: bool = False
+    output: OptionalText = Field(None, max_length=4096, description=OUTPUT)
     overwrite: bool = Field(False, description=OVERWRITE)
-    fix_duplicate_operationids: bool = Field(
-        False, description="Deduplicate operationId values: later ones get a number."
-    )
+    fix_duplicate_operationids: bool = False
     fix_schema_names: bool = Field(
-        False,
-        description="Rename generic schema names such as Response[User], with all references.",
+        False, description="Such as Response[User]. Renames them, with all references."
     )
-    prune: bool = Field(
-        False, description="Remove paths without operations and schemas that nothing refers to."
-    )
-    prune_paths: bool = Field(False, description="Only remove paths without operations.")
-    prune_schemas: bool = Field(False, description="Only remove schemas that nothing refers to.")
-    stub_missing_refs: bool = Field(
-        False, description="Create stub schemas and responses for missing $ref targets."
-    )
+    prune: bool = Field(False, description="Remove empty paths and unused schemas.")
+    prune_paths: bool = False
+    prune_schemas: bool = False
+    stub_missing_refs: bool = False
     limit: int | None = Field(None, ge=1, description=LIMIT)
-    offset: int = Field(0, ge=0, description=OFFSET)
+    offset: int = Field(0, ge=0)
 
 
 class FixItemOutput(TypedDict):
@@ -109,10 +100,8 @@ def fix_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Fix an API description",
         description=(
-            "Repair an OpenAPI document: undeclared and not-required path parameters always; on "
-            "request duplicate operationIds, generic "
-            "schema names, unused schemas and empty paths, missing $ref targets. Comments and "
-            "key order stay. Use dry_run to preview."
+            "Repair an OpenAPI document: path parameters always, the rest on request. Comments "
+            "and key order stay."
         ),
         input=FixInput,
         output=FixOutput,
@@ -124,4 +113,5 @@ def fix_tool(service: OpenApiService) -> Tool:
         field_codes={"spec": SPEC_INPUT},
         errors=(*READING, INVALID_SPEC, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
+        large=True,
     )

@@ -20,7 +20,7 @@ from commonplace.openapi.errors import (
 from commonplace.openapi.results import GenerateResult
 from commonplace.openapi.service import ANSWER_LIMIT_BYTES, OpenApiService
 from commonplace.openapi.tools.delivery import output_scope
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, OptionalText, SpecInput
 
 if TYPE_CHECKING:
     from commonplace.openapi.engine.generate.model import Notice
@@ -37,31 +37,18 @@ def _require_output_dir(schema: JsonObject) -> None:
 class GenerateInput(Arguments):
     model_config = ConfigDict(json_schema_extra=_require_output_dir)
 
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    spec: SpecInput = Field(description=DOCUMENT)
     output_dir: OptionalText = Field(
         None,
         max_length=4096,
-        description="Folder for the generated files; empty only with include_files.",
+        description='"" only with include_files. Folder for the generated files.',
     )
-    package_name: str = Field(
-        "api",
-        max_length=60,
-        description="Package name (default: api): lower-case letters, digits and _.",
-    )
-    client: bool = Field(False, description="Generate an HTTP client.")
-    server: bool = Field(
-        False, description="Generate a server interface with routing and validation (Go)."
-    )
-    types: bool = Field(
-        True,
-        description="Generate type definitions. Client and server include them.",
-    )
-    language: Literal["go", "python"] = Field(
-        "go", description="go (standard library only) or python (pydantic models, httpx client)."
-    )
-    include_files: bool = Field(
-        False, description="Return the files in the answer, for callers without a folder."
-    )
+    package_name: str = Field("api", max_length=60)
+    client: bool = False
+    server: bool = Field(False, description="Go only. An interface with routing and validation.")
+    types: bool = True
+    language: Literal["go", "python"] = "go"
+    include_files: bool = Field(False, description="Return the files.")
 
     @field_validator("package_name")
     @classmethod
@@ -122,11 +109,8 @@ def generate_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Generate code",
         description=(
-            "Generate code from an OpenAPI document. Go, standard library only: types, client, "
-            "server interface with "
-            "routing and validation. "
-            "Python: pydantic models and an httpx client. Writes to output_dir, or returns the "
-            "files with include_files."
+            "Generate code from an OpenAPI document: Go types, client and server with the "
+            "standard library, or Python models (pydantic) and client (httpx)."
         ),
         input=GenerateInput,
         output=GenerateOutput,
@@ -145,6 +129,7 @@ def generate_tool(service: OpenApiService) -> Tool:
             WRITE_FAILED,
         ),
         message_first=True,
+        large=True,
     )
 
 

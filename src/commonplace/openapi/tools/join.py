@@ -20,6 +20,7 @@ from commonplace.openapi.errors import (
 from commonplace.openapi.model import Delivery
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.delivery import (
+    OUTPUT,
     OVERWRITE,
     DeliveryOutput,
     output_scope,
@@ -51,29 +52,24 @@ class JoinInput(Arguments):
     specs: list[SpecInput] = Field(
         min_length=2,
         max_length=20,
-        description="The documents to merge, 2 to 20; the left ones come first.",
+        description="Exactly one field each. The left ones come first.",
     )
     path_strategy: PathStrategy = Field(
         None,
-        description="What happens to paths that differ: fail (default; fail-on-paths too), "
-        "accept-left or accept-right.",
+        description="Default fail. What happens to paths that differ; fail-on-paths fails too.",
     )
     schema_strategy: SchemaStrategy = Field(
         None,
         description=(
-            "What happens to schemas and other components that differ: accept-left (default), "
-            "accept-right, fail, rename-left, "
-            "rename-right, deduplicate (equal ones merge, others fail), deduplicate-or-rename, "
-            "fail-on-paths (only paths fail)."
+            "Default accept-left. What happens to schemas and other components that differ: "
+            "deduplicate merges equal ones and fails on others, fail-on-paths lets only paths fail."
         ),
     )
     semantic_dedup: bool = Field(
         False,
-        description="Merge equal schemas with different names; references follow.",
+        description="Merge equal schemas of different names.",
     )
-    output: OptionalText = Field(
-        None, max_length=4096, description="File path to write the merged document to."
-    )
+    output: OptionalText = Field(None, max_length=4096, description=OUTPUT)
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
@@ -95,9 +91,7 @@ class JoinOutput(DeliveryOutput):
 
 class BundleInput(Arguments):
     spec: SpecInput = Field(description="The OAS document that refers to other files: file or url.")
-    output: OptionalText = Field(
-        None, max_length=4096, description="File path to write the single document to."
-    )
+    output: OptionalText = Field(None, max_length=4096, description=OUTPUT)
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
@@ -119,6 +113,7 @@ def join_tool(service: OpenApiService) -> Tool:
             path_strategy=args.path_strategy or "fail",
             schema_strategy=args.schema_strategy or "accept-left",
             merge_duplicates=args.semantic_dedup,
+            report=ctx.report,
         )
         return {
             "spec_count": result.spec_count,
@@ -141,9 +136,8 @@ def join_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Join API descriptions",
         description=(
-            "Merge 2 to 20 OpenAPI documents of one version into one. Equal components are "
-            "recognised; a strategy decides on differing paths and schemas; references, operation "
-            "ids, security and servers stay valid."
+            "Merge OpenAPI documents of one version into one. Strategies decide on paths and "
+            "schemas that differ; references stay valid."
         ),
         input=JoinInput,
         output=JoinOutput,
@@ -155,6 +149,7 @@ def join_tool(service: OpenApiService) -> Tool:
         field_codes={"specs": SPEC_INPUT},
         errors=(*READING, INVALID_SPEC, MIXED_VERSIONS, JOIN_COLLISION, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
+        large=True,
     )
 
 
@@ -188,4 +183,5 @@ def bundle_tool(service: OpenApiService) -> Tool:
         field_codes={"spec": SPEC_INPUT},
         errors=(*READING, INVALID_SPEC, UNRESOLVED_REF, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
+        large=True,
     )

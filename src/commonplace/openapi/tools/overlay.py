@@ -19,12 +19,13 @@ from commonplace.openapi.errors import (
 from commonplace.openapi.model import Delivery
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.delivery import (
+    OUTPUT,
     OVERWRITE,
     DeliveryOutput,
     output_scope,
     show_delivery,
 )
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, OptionalText, SpecInput
 
 if TYPE_CHECKING:
     from commonplace.openapi.engine.overlay.apply import OverlayChange
@@ -34,19 +35,16 @@ MOST_ITEMS = 1000
 
 
 class OverlayApplyInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    spec: SpecInput = Field(description=DOCUMENT)
     overlay: SpecInput = Field(
-        description="The Overlay document (1.0 or 1.1): exactly one of file, url, content, ref."
+        description="Overlay document: exactly one of these. Version 1.0 or 1.1."
     )
     dry_run: bool = Field(
         False,
-        description="Preview: what each action matches; nothing is written or returned as "
-        "document.",
+        description="Only show what actions match. Nothing is written or returned as document.",
     )
-    strict: bool = Field(False, description="Fail if any target matches nothing.")
-    output: OptionalText = Field(
-        None, max_length=4096, description="File path to write the result to."
-    )
+    strict: bool = Field(False, description="Fail on targets without a match.")
+    output: OptionalText = Field(None, max_length=4096, description=OUTPUT)
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
@@ -68,12 +66,8 @@ class OverlayApplyOutput(DeliveryOutput):
 
 
 class OverlayValidateInput(Arguments):
-    spec: SpecInput | None = Field(
-        None, description="The Overlay document: exactly one of file, url, content, ref."
-    )
-    overlay: SpecInput | None = Field(
-        None, description="The same as spec, under the reference's name."
-    )
+    spec: SpecInput | None = Field(None, description="Overlay document: exactly one of these.")
+    overlay: SpecInput | None = Field(None, description="Same as spec.")
 
     @model_validator(mode="after")
     def _check_source(self) -> OverlayValidateInput:
@@ -133,10 +127,8 @@ def overlay_apply_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Apply an overlay",
         description=(
-            "Apply an Overlay document (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI "
-            "document. dry_run shows what each action "
-            "matches; strict fails where a target matches nothing. Comments and key order of "
-            "YAML stay."
+            "Apply an Overlay (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI document. Comments "
+            "and key order stay."
         ),
         input=OverlayApplyInput,
         output=OverlayApplyOutput,
@@ -155,6 +147,7 @@ def overlay_apply_tool(service: OpenApiService) -> Tool:
             WRITE_FAILED,
         ),
         message_first=True,
+        large=True,
     )
 
 
@@ -178,8 +171,7 @@ def overlay_validate_tool(service: OpenApiService) -> Tool:
         name="oas_overlay_validate",
         toolset="openapi",
         title="Validate an overlay",
-        description="Check an Overlay document (1.0, 1.1) against its specification: "
-        "structure, and JSONPath syntax by RFC 9535.",
+        description="Check an Overlay document (1.0, 1.1): structure and JSONPath syntax.",
         input=OverlayValidateInput,
         output=OverlayValidateOutput,
         handler=validate,

@@ -16,23 +16,20 @@ from commonplace.openapi.engine.document.summary import (
 )
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, SpecInput
 
 
 class ParseInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    spec: SpecInput = Field(description=DOCUMENT)
     full: bool = Field(
         False,
-        description="Also return the whole document, with descriptions untruncated. Large "
-        "documents: use pointer.",
+        description="Return the whole document. Descriptions are not cut; use pointer for a part.",
     )
-    resolve_refs: bool = Field(
-        False, description="Replace $ref pointers by their targets (with full)."
-    )
+    resolve_refs: bool = Field(False, description="With full.")
     pointer: str | None = Field(
         None,
         max_length=4096,
-        description="With full: only this part, as a JSON pointer such as /components/schemas/Pet.",
+        description="With full: JSON pointer of a part. Such as /components/schemas/Pet.",
     )
 
 
@@ -79,10 +76,8 @@ def parse_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Parse an API description",
         description=(
-            "Read an OpenAPI document (2.0, 3.0, 3.1, 3.2) and return its version, title, "
-            "counts, servers and tags. "
-            "Start here; then query parts with the oas_walk_* tools instead of asking for the "
-            "full document."
+            "Summarise an OpenAPI document (2.0 to 3.2): version, title, counts, servers, tags. "
+            "Start here, then query parts with oas_walk_*."
         ),
         input=ParseInput,
         output=ParseOutput,
@@ -92,6 +87,7 @@ def parse_tool(service: OpenApiService) -> Tool:
         field_codes={"spec": SPEC_INPUT},
         errors=(*READING, ANSWER_TOO_LARGE),
         message_first=True,
+        large=True,
     )
 
 

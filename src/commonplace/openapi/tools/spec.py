@@ -30,6 +30,7 @@ def drop_empty_text(value: Json) -> Json:
     return None if value == "" else value
 
 
+DOCUMENT = "OpenAPI document (JSON or YAML): exactly one of these."
 OptionalText = Annotated[str | None, BeforeValidator(drop_empty_text)]
 OptionalContent = Annotated[
     str | bytes | None,  # bytes: a long text, which the transport hands over as UTF-8
@@ -41,17 +42,11 @@ OptionalContent = Annotated[
 class SpecInput(Arguments):
     """Where the document is. Exactly one field."""
 
-    file: OptionalText = Field(
-        None, max_length=4096, description="Path to an OpenAPI file on disk (JSON or YAML)."
-    )
-    url: OptionalText = Field(
-        None, max_length=8192, description="http(s) URL to fetch the document from."
-    )
-    content: OptionalContent = Field(
-        None, description="The document itself, as a JSON or YAML string."
-    )
+    file: OptionalText = Field(None, max_length=4096)
+    url: OptionalText = Field(None, max_length=8192)
+    content: OptionalContent = None
     ref: OptionalText = Field(
-        None, max_length=4096, description="A file stored in this server: file:PROJECT/PATH."
+        None, max_length=4096, description="file:PROJECT/PATH. A file stored in this server."
     )
 
     @model_validator(mode="after")

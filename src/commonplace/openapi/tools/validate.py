@@ -12,25 +12,24 @@ from commonplace.openapi.engine.validate.rules import ValidationFinding
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import PageRequest
 from commonplace.openapi.service import OpenApiService
-from commonplace.openapi.tools.spec import READING, SpecInput
+from commonplace.openapi.tools.delivery import LIMIT
+from commonplace.openapi.tools.spec import DOCUMENT, READING, SpecInput
 
 
 class ValidateInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    spec: SpecInput = Field(description=DOCUMENT)
     strict: bool = Field(
         False,
-        description="Also apply rules beyond the specification; contradictions count as errors.",
+        description="Rules beyond the specification. Contradictions count as errors.",
     )
-    no_warnings: bool = Field(False, description="Omit warnings.")
+    no_warnings: bool = False
     ignore: list[str] = Field(
         default_factory=list,
         max_length=200,
-        description="Rules to ignore: rule, or rule:/pointer/pattern with * wildcards.",
+        description="rule, or rule:/pointer/pattern with *. Findings to leave out.",
     )
-    limit: int | None = Field(
-        None, ge=0, description="Max errors and max warnings to return (default 100, at most 1000)."
-    )
-    offset: int = Field(0, ge=0, description="Skip the first N errors and the first N warnings.")
+    limit: int | None = Field(None, ge=0, description=LIMIT)
+    offset: int = Field(0, ge=0)
 
 
 class ValidationFindingOutput(TypedDict):
@@ -91,10 +90,8 @@ def validate_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Validate an API description",
         description=(
-            "Check an OpenAPI document against the official schema of its version and the rules "
-            "of the specification. "
-            "Each error or warning has a rule id, JSON pointer, line and a fix. "
-            "oas_fix repairs some of them."
+            "Check an OpenAPI document against the schema and rules of its version. Findings "
+            "have rule, JSON pointer, line and a fix; oas_fix repairs some."
         ),
         input=ValidateInput,
         output=ValidateOutput,
@@ -104,6 +101,7 @@ def validate_tool(service: OpenApiService) -> Tool:
         field_codes={"spec": SPEC_INPUT},
         errors=READING,
         message_first=True,
+        large=True,
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from commonplace.openapi.engine.pointers import unescape_token
 from commonplace.openapi.model import ApiDocument
 
+MOST_BLANKS = 1_000  # before and after a value on its lines
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[{}\[\],:]', re.DOTALL)
 
 
@@ -23,6 +24,21 @@ def find_lines(document: ApiDocument, pointers: Iterable[str]) -> dict[str, int]
     if finder is None:
         finder = document.derived["lines"] = _LineFinder(document.text, document.format == "json")
     return {pointer: finder.line(pointer) for pointer in pointers}
+
+
+def find_line_spans(
+    document: ApiDocument, pointers: Iterable[str], until: Callable[[], bool] = lambda: False
+) -> dict[str, tuple[int, int]]:
+    """Return the lines of each value that fills whole lines, until told to stop."""
+    finder = _LineFinder(document.text, document.format == "json")
+    spans = {}
+    for pointer in pointers:
+        if until():
+            break
+        span = finder.locate(pointer)
+        if pointer in finder.spans and finder.fills_lines(span):
+            spans[pointer] = (finder.line_at(span.at), finder.line_at(finder.last_of(span)))
+    return spans
 
 
 class _LineFinder:
@@ -38,7 +54,27 @@ class _LineFinder:
         self.children: dict[str, dict[str, _TextSpan]] = {}
 
     def line(self, pointer: str) -> int:
-        return bisect_right(self.starts, self.locate(pointer).at)
+        return self.line_at(self.locate(pointer).at)
+
+    def line_at(self, position: int) -> int:
+        return bisect_right(self.starts, position)
+
+    def fills_lines(self, span: _TextSpan) -> bool:
+        """Tell whether nothing else is on the lines of a value, but a comma after it."""
+        last = self.last_of(span)
+        begin, following = self.starts[self.line_at(span.at) - 1], self.line_at(last)
+        end = self.starts[following] if following < len(self.starts) else len(self.text)
+        if max(span.at - begin, end - last) > MOST_BLANKS:
+            return False
+        before, after = self.text[begin : span.at], self.text[last + 1 : end]
+        return not before.strip() and after.strip() in ("", ",")
+
+    def last_of(self, span: _TextSpan) -> int:
+        """Return where the last character of a value is that is no blank."""
+        position = span.end - 1
+        while position > span.body and self.text[position] in " \t\r\n":
+            position -= 1
+        return max(position, span.at)
 
     def locate(self, pointer: str) -> _TextSpan:
         here = ""

@@ -142,9 +142,16 @@ def detect_version(data: JsonObject) -> tuple[str, Family]:
 
 
 def parse_text(
-    source: bytes | str, *, limits: DocumentLimits = DEFAULT_LIMITS, keep: bool = False
+    source: bytes | str,
+    *,
+    limits: DocumentLimits = DEFAULT_LIMITS,
+    keep: bool = False,
+    here: bool = False,
 ) -> SourceTree:
-    """Parse any JSON or YAML text into plain values."""
+    """Parse any JSON or YAML text into plain values.
+
+    `here`: in this process, however large a YAML text is.
+    """
     if len(source) > limits.size_bytes:
         raise CommonplaceError(
             SPEC_TOO_LARGE,
@@ -162,7 +169,8 @@ def parse_text(
         tree = parse_json(raw, limits) if raw[:200].lstrip()[:1] in ("{", "[", b"{", b"[") else None
         if tree is None:
             text = raw if isinstance(raw, str) else decode_text(raw)
-            tree = _parse_large_yaml(text, limits) if len(text) > SLICED_BYTES else None
+            if len(text) > SLICED_BYTES and not here:
+                tree = _parse_large_yaml(text, limits)
         if tree is None:
             numbers = NumberLiterals()
             data, duplicates = parse_yaml(text, limits, numbers)

@@ -13,16 +13,15 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.walk.query import Row, WalkQuery, WalkResult
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
-from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
+from commonplace.openapi.tools.spec import DOCUMENT, READING, OptionalText, SpecInput
 
 PATH = (
-    "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues; "
-    "without a slash * is any text: *users*."
+    "* is one segment, ** any number. Such as /users/* or /repos/**/issues; without a slash * is "
+    "any text: *users*."
 )
-METHOD = "HTTP method (get, post, ...), any case."
-EXTENSION = "Filter by extension: x-name (present) or x-name=value, e.g. x-internal=true."
-GROUPED = "Return {key, count} groups instead of items, largest first."
-STATUS = "Status code: 200, 4xx, default."
+EXTENSION = "x-name or x-name=value. Such as x-internal=true."
+GROUPED = "Count per group instead. Returns {key, count} groups, largest first."
+STATUS = "Such as 200, 4xx, default."
 
 
 def lower_text(value: Json) -> Json:
@@ -33,17 +32,11 @@ def lower_text(value: Json) -> Json:
 
 
 class WalkInput(Arguments):
-    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    detail: bool = Field(
-        False, description="Return full objects instead of summaries (default limit 25)."
-    )
-    resolve_refs: bool = Field(
-        False, description="Replace $ref pointers by their targets in the output."
-    )
-    limit: int | None = Field(
-        None, ge=0, description="Max results (default 100; 25 in detail mode; at most 1000)."
-    )
-    offset: int = Field(0, ge=0, description="Skip the first N results.")
+    spec: SpecInput = Field(description=DOCUMENT)
+    detail: bool = Field(False, description="Whole objects, not summaries.")
+    resolve_refs: bool = False
+    limit: int | None = Field(None, ge=0, description="Default 100, 25 with detail. At most 1000.")
+    offset: int = Field(0, ge=0)
     extension: OptionalText = Field(None, max_length=400, description=EXTENSION)
 
     def query(self) -> WalkQuery:
@@ -101,6 +94,7 @@ def walk_tool(
         field_codes={"spec": SPEC_INPUT},
         errors=(*READING, ANSWER_TOO_LARGE),
         message_first=True,
+        large=True,
     )
 
 

@@ -15,7 +15,6 @@ from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
 from commonplace.openapi.tools.walk.definition import (
     GROUPED,
-    METHOD,
     PATH,
     WalkInput,
     WalkOutput,
@@ -28,13 +27,11 @@ from commonplace.openapi.tools.walk.definition import (
 
 
 class WalkOperationsInput(WalkInput):
-    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    method: OptionalText = Field(None, max_length=40)
     path: OptionalText = Field(None, max_length=2000, description=PATH)
-    tag: OptionalText = Field(None, max_length=400, description="Only operations with this tag.")
-    operation_id: OptionalText = Field(
-        None, max_length=400, description="Only the operation with this operationId."
-    )
-    deprecated: bool = Field(False, description="Only deprecated operations.")
+    tag: OptionalText = Field(None, max_length=400)
+    operation_id: OptionalText = Field(None, max_length=400)
+    deprecated: bool = Field(False, description="Only deprecated ones.")
     group_by: Annotated[Literal["tag", "method"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
     )
@@ -100,9 +97,7 @@ def walk_operations_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "operations",
         "Query operations",
-        "List or count operations by method, path pattern, tag, operationId, deprecation or "
-        "extension. "
-        "Summaries by default; detail=true for whole operations.",
+        "List or count operations of an API.",
         WalkOperationsInput,
         OperationsOutput,
         walk,
@@ -160,7 +155,7 @@ def walk_paths_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "paths",
         "Query paths",
-        "List or count path items by pattern (* one segment, ** any number).",
+        "List or count paths.",
         WalkPathsInput,
         PathsOutput,
         walk,

@@ -25,7 +25,6 @@ from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import OptionalText
 from commonplace.openapi.tools.walk.definition import (
     GROUPED,
-    METHOD,
     PATH,
     STATUS,
     WalkInput,
@@ -39,19 +38,15 @@ from commonplace.openapi.tools.walk.definition import (
 
 
 class WalkParametersInput(WalkInput):
-    name: OptionalText = Field(
-        None,
-        max_length=400,
-        description="Parameter name, any case; $ref parameters are resolved for this.",
-    )
+    name: OptionalText = Field(None, max_length=400)
     in_: OptionalText = Field(
         None,
         alias="in",
         max_length=40,
-        description="Location: query, header, path, cookie; $ref parameters are resolved for this.",
+        description="Such as query, header, path, cookie. Resolves $ref parameters, as name does.",
     )
     path: OptionalText = Field(None, max_length=2000, description=PATH)
-    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    method: OptionalText = Field(None, max_length=40)
     group_by: Annotated[Literal["location", "name"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
     )
@@ -114,7 +109,7 @@ def walk_parameters_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "parameters",
         "Query parameters",
-        "List or count parameters by location, name, path or method.",
+        "List or count parameters.",
         WalkParametersInput,
         ParametersOutput,
         walk,
@@ -124,7 +119,7 @@ def walk_parameters_tool(service: OpenApiService) -> Tool:
 class WalkResponsesInput(WalkInput):
     status: OptionalText = Field(None, max_length=40, description=STATUS)
     path: OptionalText = Field(None, max_length=2000, description=PATH)
-    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    method: OptionalText = Field(None, max_length=40)
     group_by: Annotated[Literal["status_code", "method"] | None, BeforeValidator(lower_text)] = (
         Field(None, description=GROUPED)
     )
@@ -180,7 +175,7 @@ def walk_responses_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "responses",
         "Query responses",
-        "List or count responses by status code (200, 4xx, default), path or method.",
+        "List or count responses.",
         WalkResponsesInput,
         ResponsesOutput,
         walk,
@@ -188,13 +183,11 @@ def walk_responses_tool(service: OpenApiService) -> Tool:
 
 
 class WalkHeadersInput(WalkInput):
-    name: OptionalText = Field(
-        None, max_length=400, description="Header name; * and ? are wildcards; any case."
-    )
+    name: OptionalText = Field(None, max_length=400, description="* and ? match any.")
     path: OptionalText = Field(None, max_length=2000, description=PATH)
-    method: OptionalText = Field(None, max_length=40, description=METHOD)
+    method: OptionalText = Field(None, max_length=40)
     status: OptionalText = Field(None, max_length=40, description=STATUS)
-    component: bool = Field(False, description="Only headers inside components.")
+    component: bool = Field(False, description="Only in components.")
     group_by: Annotated[Literal["name", "status_code"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
     )
@@ -257,8 +250,7 @@ def walk_headers_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "headers",
         "Query headers",
-        "List or count response headers by name, path, method or status; component=true for "
-        "shared ones.",
+        "List or count response headers.",
         WalkHeadersInput,
         HeadersOutput,
         walk,
@@ -266,9 +258,9 @@ def walk_headers_tool(service: OpenApiService) -> Tool:
 
 
 class WalkSecurityInput(WalkInput):
-    name: OptionalText = Field(None, max_length=400, description="Scheme name, any case.")
+    name: OptionalText = Field(None, max_length=400)
     type: OptionalText = Field(
-        None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic."
+        None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS or basic."
     )
     group_by: Annotated[Literal["type"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
@@ -314,7 +306,7 @@ def walk_security_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "security",
         "Query security schemes",
-        "List security schemes by name or type.",
+        "List or count security schemes.",
         WalkSecurityInput,
         SecurityOutput,
         walk,

@@ -30,18 +30,16 @@ class WalkSchemasInput(WalkInput):
     name: OptionalText = Field(
         None,
         max_length=400,
-        description="Component or property name; * and ? are wildcards; any case.",
+        description="Of a component or property, with * and ?.",
     )
     type: OptionalText = Field(
         None,
         max_length=100,
-        description="Exact type (object, array, string, ...); not part of a type list.",
+        description="Exact type. Object, array, string and so on; not part of a type list.",
     )
-    component: bool = Field(False, description="Only schemas inside components or definitions.")
-    inline: bool = Field(False, description="Only schemas outside components.")
-    named: bool = Field(
-        False, description="Only the components themselves, without what is nested in them."
-    )
+    component: bool = Field(False, description="Only in components.")
+    inline: bool = Field(False, description="Only outside components.")
+    named: bool = Field(False, description="Components without nested schemas.")
     group_by: Annotated[Literal["type", "location"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
     )
@@ -101,8 +99,7 @@ def walk_schemas_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "schemas",
         "Query schemas",
-        "List or count schemas, also nested ones, by name, type or place. component=true "
-        "restricts to components.",
+        "List or count schemas, also nested ones.",
         WalkSchemasInput,
         SchemasOutput,
         walk,
@@ -111,13 +108,13 @@ def walk_schemas_tool(service: OpenApiService) -> Tool:
 
 class WalkRefsInput(WalkInput):
     target: OptionalText = Field(
-        None, max_length=2000, description="Reference; * and ? are wildcards, e.g. *schemas/Pet."
+        None, max_length=2000, description="$ref with * and ?. Such as *schemas/Pet."
     )
     node_type: OptionalText = Field(
         None,
         max_length=40,
-        description="schema, parameter, response, requestBody, header, link, example, pathItem, "
-        "securityScheme, ...",
+        description="Such as schema or requestBody. Also parameter, response, header, link, "
+        "example, pathItem, securityScheme.",
     )
     group_by: Annotated[Literal["node_type"] | None, BeforeValidator(lower_text)] = Field(
         None, description=GROUPED
@@ -165,8 +162,7 @@ def walk_refs_tool(service: OpenApiService) -> Tool:
     return walk_tool(
         "refs",
         "Query references",
-        "List $ref targets with how often they are used, or every place that uses one "
-        "(detail=true).",
+        "List $ref targets with their number of uses; detail=true lists every use.",
         WalkRefsInput,
         RefsOutput,
         walk,

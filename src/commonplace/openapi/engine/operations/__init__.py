@@ -1,0 +1,1 @@
+"""The operations of a description as texts that can be searched."""
