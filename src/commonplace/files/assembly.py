@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.files.extracts.model import Extractor
+from commonplace.files.extracts.search import ExtractSearch
 from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.files.indexing.embedding import (
     LOCAL_FILES,
@@ -15,14 +17,17 @@ from commonplace.files.indexing.embedding import (
     WithoutKey,
 )
 from commonplace.files.indexing.indexer import POLL_SECONDS, Indexer, IndexerSettings, Leader
+from commonplace.files.indexing.steps import FileReaders
 from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
+from commonplace.files.store.extracts.reader import SqlExtractStore
 from commonplace.files.store.file_store import SqlFileStore
-from commonplace.files.store.index_store import SqlIndexStore, partition_of
+from commonplace.files.store.index_store import SqlIndexStore
 from commonplace.files.store.protocol import PassageSource, VectorJobStore
 from commonplace.files.store.sqlite import (
     QUERIES,
+    sqlite_extracts,
     sqlite_files,
     sqlite_index,
     sqlite_symbols,
@@ -85,6 +90,7 @@ class FileStores:
     files: SqlFileStore
     index: SqlIndexStore
     symbols: SqlSymbolStore
+    extracts: SqlExtractStore
     external_vectors: SqlVectorJobs | None
     local_vectors: SqlVectorJobs | None
     close: Callable[[], None]
@@ -101,18 +107,21 @@ def build_files(
     external: External | None = None,
     rates: SharedRates | None = None,
     server: SignalFile | None = None,
+    extractor: Extractor | None = None,
     now: Callable[[], int] = microseconds,
 ) -> Files:
     """Build files in an open SQLite database.
 
     `postings` may be shared with other domains of that database; `retriever` and `listener` replace
-    lexical search by the hybrid engine, `external` adds external models. One process per data
-    folder indexes: the one that holds `index.lock`. With `server`, a server of the folder is asked
-    to index, and this process does it only if none answers.
+    lexical search by the hybrid engine, `external` adds external models, `extractor` finds what
+    else to index from a file. One process per data folder indexes: the one that holds `index.lock`.
+    With `server`, a server of the folder is asked to index, and this process does it only if none
+    answers.
     """
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
-    stores = _sqlite_stores(database, postings, settings, listener, external, now)
+    versions = current_versions(extractor)
+    stores = _sqlite_stores(database, postings, settings, listener, external, versions, now)
     lock = data / LOCK_FILE
     return assemble(
         stores,
@@ -122,6 +131,7 @@ def build_files(
         listener=listener,
         external=external,
         rates=rates,
+        extractor=extractor,
         notify=(lambda: None) if server is None else server.send,
     )
 
@@ -132,6 +142,7 @@ def _sqlite_stores(
     settings: FilesSettings,
     listener: PassageListener | None,
     external: External | None,
+    versions: IndexVersions,
     now: Callable[[], int],
 ) -> FileStores:
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
@@ -144,19 +155,20 @@ def _sqlite_stores(
     vectors = [queue for queue in (external_vectors, local_vectors) if queue is not None]
     return FileStores(
         sqlite_files(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000, now=now),
-        sqlite_index(
-            database, postings, outbox, now=now, vectors=vectors, versions=current_versions()
-        ),
+        sqlite_index(database, postings, outbox, now=now, vectors=vectors, versions=versions),
         sqlite_symbols(database),
+        sqlite_extracts(database),
         external_vectors,
         local_vectors,
         database.close,
     )
 
 
-def current_versions() -> IndexVersions:
+def current_versions(extractor: Extractor | None = None) -> IndexVersions:
     """Return the versions that this installation indexes with."""
-    return IndexVersions(grammars=not missing_grammars())
+    return IndexVersions(
+        grammars=not missing_grammars(), extracts=extractor.version if extractor else 0
+    )
 
 
 def uses_external_vectors(external: External | None) -> bool:
@@ -174,13 +186,17 @@ def assemble(
     rates: SharedRates | None,
     notify: Callable[[], None],
     poll_seconds: float = POLL_SECONDS,
+    extractor: Extractor | None = None,
+    extract_retriever: Retriever | None = None,
 ) -> Files:
     """Build the service and its index worker over the stores of either database.
 
-    `notify` tells other processes that index work was queued.
+    `notify` tells other processes that index work was queued. `extract_retriever` searches extracts
+    where `retriever` cannot.
     """
-    embedding = embedding_worker(stores.external_vectors, stores.index, external, settings)
-    local = local_worker(stores.local_vectors, stores.index, listener, settings)
+    passages = (stores.extracts, stores.index)
+    embedding = embedding_worker(stores.external_vectors, passages, external, settings)
+    local = local_worker(stores.local_vectors, passages, listener, settings)
     work = IndexerSettings(
         settings.index.workers,
         settings.index.batch_size,
@@ -188,7 +204,8 @@ def assemble(
         poll_seconds,
     )
     workers = [worker for worker in (local, embedding) if worker is not None]
-    indexer = Indexer(stores.index, stores.files, leader, work, workers, ParserProcess())
+    readers = FileReaders(ParserProcess(), extractor)
+    indexer = Indexer(stores.index, stores.files, leader, work, workers, readers)
 
     def queued() -> None:
         indexer.wake()
@@ -210,12 +227,15 @@ def assemble(
         external.reranker if external is not None else None,
         stores.symbols,
     )
+    service.extracts = ExtractSearch(
+        stores.extracts, extract_retriever or retriever, service.admit, settings.search
+    )
     return Files(service, indexer)
 
 
 def embedding_worker(
     jobs: VectorJobStore | None,
-    passages: PassageSource,
+    passages: Sequence[PassageSource],
     external: External | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker | None:
@@ -229,7 +249,7 @@ def embedding_worker(
 
 def local_worker(
     jobs: VectorJobStore | None,
-    passages: PassageSource,
+    passages: Sequence[PassageSource],
     listener: PassageListener | None,
     settings: FilesSettings,
 ) -> EmbeddingWorker | None:
@@ -243,7 +263,7 @@ def local_worker(
 
 def _worker(
     jobs: VectorJobStore,
-    passages: PassageSource,
+    passages: Sequence[PassageSource],
     listener: KeyedListener,
     handover: CredentialHandover | None,
     settings: FilesSettings,
@@ -256,7 +276,6 @@ def _worker(
         passages,
         listener,
         handover,
-        partition_of,
         workers=LOCAL_FILES if handover is None else index.workers,
         texts=LOCAL_TEXTS if handover is None else REQUEST_TEXTS,
         retry_max=index.retry_max,
@@ -305,6 +324,7 @@ def from_settings(
     external: External | None = None,
     rates: SharedRates | None = None,
     beside_server: bool = False,
+    extractor: Extractor | None = None,
 ) -> FilesService:
     """Build files as configured and start the index worker; `close` ends both.
 
@@ -321,6 +341,7 @@ def from_settings(
         external=external,
         rates=rates,
         server=server,
+        extractor=extractor,
     )
     thread = IndexerThread(files.indexer)
     thread.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.files.errors import CONTENT_CHANGED, IS_DIRECTORY
+from commonplace.files.errors import CONTENT_CHANGED, IS_DIRECTORY, PAYLOAD_TOO_LARGE
 from commonplace.files.model import FileEntry, FilePath
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
@@ -31,6 +31,17 @@ def check_prefix(prefix: str) -> None:
         raise invalid("path_prefix", f"path_prefix has at most {MAX_PREFIX_CHARACTERS} characters")
 
 
+def check_payload(size: int, most: int) -> None:
+    """Raise PAYLOAD_TOO_LARGE for a request with too much content."""
+    if size > most:
+        raise CommonplaceError(
+            PAYLOAD_TOO_LARGE,
+            f"The content has {size} bytes; one request may carry {most}.",
+            hint="Write it in parts with mode APPEND.",
+            details={"size_bytes": size, "limit_bytes": most, "in_parts": True},
+        )
+
+
 def clamp_limit(
     name: str, value: int | None, default: int, most: int
 ) -> tuple[int, tuple[str, ...]]:
@@ -44,6 +55,14 @@ def clamp_limit(
         if value <= most
         else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
     )
+
+
+def check_lines(first: int, last: int | None) -> None:
+    """Raise INVALID_ARGUMENT unless a range of lines starts at 1 or later and has a line."""
+    if first < 1:
+        raise invalid("start_line", "start_line counts from 1")
+    if last is not None and last < first:
+        raise invalid("end_line", "end_line is not before start_line")
 
 
 def invalid(name: str, message: str) -> CommonplaceError:

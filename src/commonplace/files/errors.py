@@ -100,3 +100,11 @@ def under_a_file(path: str, above: str) -> CommonplaceError:
         hint="Choose a path outside it, or delete or rename that file first.",
         details={"path": path, "file": above},
     )
+
+
+def search_is_off() -> CommonplaceError:
+    return CommonplaceError(
+        SEARCH_BACKEND_ERROR,
+        "Search is switched off.",
+        hint="Set settings.mcp.files.search.enabled to true.",
+    )

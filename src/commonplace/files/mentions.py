@@ -20,7 +20,13 @@ MOST_FILES = 4  # of one name of a file
 LEAST_SHARE = 0.3  # of a path that must fit
 PATH_STRENGTH = 100.0
 FRAME_STRENGTH = 3.0
-DOUBTFUL = {FileKind.TEST: 0.3, FileKind.PROSE: 0.3, FileKind.DATA: 0.5, FileKind.GENERATED: 0.1}
+DOUBTFUL = {
+    FileKind.TEST: 0.3,
+    FileKind.PROSE: 0.3,
+    FileKind.HISTORY: 0.1,
+    FileKind.DATA: 0.5,
+    FileKind.GENERATED: 0.1,
+}
 
 Line = tuple[FilePath, int]
 

@@ -16,6 +16,7 @@ from typing import NewType, TypeVar
 from commonplace.files.errors import INVALID_PATH
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json
+from commonplace.search.model import NO_WORDS, MatchedWords
 
 Project = NewType("Project", str)
 FilePath = NewType("FilePath", str)
@@ -165,12 +166,17 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """Whole characters of a file, the bytes they are, and the file they come from."""
+    """Whole characters of a file, the bytes they are, and the file they come from.
+
+    A read of lines also tells which they are (None beyond the last one) and how many there are.
+    """
 
     content: str
     start: int
     end: int
     entry: FileEntry
+    lines: tuple[int, int] | None = None
+    total_lines: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +196,8 @@ class LineMatch:
     start: int
     end: int
     text: str
+    before: tuple[str, ...] = ()  # lines that end where this one starts
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +266,7 @@ class StoredChunk:
     text: str
     live: bytes | None
     source_path: str | None = None  # of its file
+    lines: tuple[int, int] | None = None  # first and last; None: not counted since a change
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +277,8 @@ class FoundChunk:
     score: float
     explain: Mapping[str, Json]
     merged: tuple[StoredChunk, ...] = ()  # other chunks of the passage; all touch
+    lines: tuple[int, int] = (0, 0)  # first and last, from 1
+    words: MatchedWords = NO_WORDS
 
     @property
     def path(self) -> FilePath:
@@ -329,6 +340,8 @@ class IndexState:
     waiting_reasons: tuple[str, ...] = ()  # distinct
     outdated: int = 0  # files that older versions indexed
     definitions: int = 0  # in the symbol index
+    extracts: int = 0  # found in files by another domain
+    extract_notes: tuple[tuple[str, str], ...] = ()  # files that lack some, and why
 
     @property
     def up_to_date(self) -> bool:

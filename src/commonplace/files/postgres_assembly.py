@@ -12,12 +12,19 @@ from commonplace.files.assembly import (
     current_versions,
     uses_external_vectors,
 )
+from commonplace.files.extracts.model import Extractor
 from commonplace.files.indexing.thread import IndexerThread
 from commonplace.files.service import FilesService
 from commonplace.files.store.postgres import QUERIES, postgres_files, postgres_vector_jobs
-from commonplace.files.store.postgres_index import LEASE_SECONDS, postgres_index, postgres_symbols
+from commonplace.files.store.postgres_index import (
+    LEASE_SECONDS,
+    postgres_extracts,
+    postgres_index,
+    postgres_symbols,
+)
 from commonplace.files.store.postgres_words import PostgresWords
 from commonplace.files.store.units import microseconds
+from commonplace.files.symbols import IndexVersions
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.retriever import LexicalRetriever
@@ -58,6 +65,8 @@ def build_postgres_files(
     external: External | None = None,
     rates: SharedRates | None = None,
     notify: Callable[[], None] = lambda: None,
+    extractor: Extractor | None = None,
+    extract_retriever: Retriever | None = None,
     now: Callable[[], int] = microseconds,
 ) -> Files:
     """Build files in an open database whose schema exists (`commonplace migrate`).
@@ -66,8 +75,9 @@ def build_postgres_files(
     """
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
+    versions = current_versions(extractor)
     return assemble(
-        _postgres_stores(database, postings, settings, listener, external, now),
+        _postgres_stores(database, postings, settings, listener, external, versions, now),
         NoLeader(),
         settings,
         retriever or LexicalRetriever(lexical_store(database, settings, postings)),
@@ -76,6 +86,8 @@ def build_postgres_files(
         rates=rates,
         notify=notify,
         poll_seconds=POLL_SECONDS,
+        extractor=extractor,
+        extract_retriever=extract_retriever or LexicalRetriever(postings),
     )
 
 
@@ -85,6 +97,7 @@ def _postgres_stores(
     settings: FilesSettings,
     listener: PassageListener | None,
     external: External | None,
+    versions: IndexVersions,
     now: Callable[[], int],
 ) -> FileStores:
     retry = settings.index.retry_max, settings.index.retry_backoff_ms / 1000
@@ -104,9 +117,10 @@ def _postgres_stores(
             now=now,
             vectors=vectors,
             lexical=settings.search.lexical,
-            versions=current_versions(),
+            versions=versions,
         ),
         postgres_symbols(database),
+        postgres_extracts(database),
         external_vectors,
         local_vectors,
         database.close,
@@ -122,6 +136,8 @@ def run_postgres_files(
     listener: PassageListener | None = None,
     external: External | None = None,
     rates: SharedRates | None = None,
+    extractor: Extractor | None = None,
+    extract_retriever: Retriever | None = None,
 ) -> FilesService:
     """Build files and start a worker that other processes can wake; `close` ends it.
 
@@ -139,6 +155,8 @@ def run_postgres_files(
         external=external,
         rates=rates,
         notify=channel.notify,
+        extractor=extractor,
+        extract_retriever=extract_retriever,
     )
     thread = IndexerThread(files.indexer)
     channel.start()

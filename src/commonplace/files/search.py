@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from commonplace.files.engine.reindex import WEIGHTS
-from commonplace.files.errors import INVALID_QUERY, SEARCH_BACKEND_ERROR
+from commonplace.files.errors import INVALID_QUERY, SEARCH_BACKEND_ERROR, search_is_off
 from commonplace.files.mentions import Mentions, find_mentions
 from commonplace.files.model import (
     FileSearchResult,
@@ -16,7 +16,7 @@ from commonplace.files.model import (
     StoredChunk,
     is_prefix_of_paths,
 )
-from commonplace.files.store.protocol import ChunkStore, SymbolStore
+from commonplace.files.store.protocol import ChunkStore, FileStore, SymbolStore
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import FilesSearch
@@ -69,9 +69,11 @@ class FileSearch:
         retriever: Retriever,
         options: FilesSearch,
         reranker: Reranker | None,
+        files: FileStore,
         symbols: SymbolStore | None = None,
     ) -> None:
         self._chunks = chunks
+        self._files = files
         self._retriever = retriever
         self._options = options
         self._reranker = reranker
@@ -79,11 +81,7 @@ class FileSearch:
 
     def check_enabled(self) -> None:
         if not self._options.enabled:
-            raise CommonplaceError(
-                SEARCH_BACKEND_ERROR,
-                "Search is switched off.",
-                hint="Set settings.mcp.files.search.enabled to true.",
-            )
+            raise search_is_off()
 
     async def search(self, query: FileQuery) -> FileSearchResult:
         if not is_prefix_of_paths(query.path_prefix):
@@ -101,17 +99,38 @@ class FileSearch:
                 break
             widen *= WIDER
         ranking = await self._rank(query, live)
-        served = [part.id for found in ranking.chunks for part in found.parts]
+        chunks = await self._add_lines(query, ranking.chunks)
+        served = [part.id for found in chunks for part in found.parts]
         self._chunks.note_served(query.tenant, served)
-        best = max((found.score for found in ranking.chunks), default=0.0)
+        best = max((found.score for found in chunks), default=0.0)
         # the scores of another model are not calibrated, so nothing can be said about them
         doubted = retrieval.doubt is not None and not ranking.mode and best < retrieval.doubt_below
         doubt = (retrieval.doubt,) if doubted and retrieval.doubt else ()
         return FileSearchResult(
-            ranking.chunks,
+            chunks,
             retrieval.mode + ranking.mode,
             retrieval.notes + ranking.notes + doubt,
         )
+
+    async def _add_lines(self, query: FileQuery, chunks: Sequence[FoundChunk]) -> list[FoundChunk]:
+        """Add the lines of the passages, which the index knows unless the file just changed.
+
+        A file that was deleted meanwhile drops out.
+        """
+        found = []
+        for chunk in chunks:
+            first, last = chunk.parts[0].lines, chunk.parts[-1].lines
+            if first is not None and last is not None:
+                found.append(replace(chunk, lines=(first[0], last[1])))
+                continue
+            before = await self._files.slice(
+                query.tenant, query.project, chunk.path, 0, chunk.start
+            )
+            if before is not None:
+                line = 1 + before.content.count(b"\n")
+                lines = (line, line + chunk.content[:-1].count("\n"))
+                found.append(replace(chunk, lines=lines))
+        return found
 
     async def _find_mentions(self, query: FileQuery, reading: QueryReading) -> Mentions:
         """Find the chunks that the query names; a part of the candidates by words."""
@@ -175,7 +194,9 @@ class FileSearch:
         self, query: FileQuery, live: Sequence[tuple[StoredChunk, SearchHit]]
     ) -> _Ranking:
         """Rank by the rerank model if there is one and it answers, else by fused scores."""
-        fused = [FoundChunk(chunk, hit.score, _explain(hit)) for chunk, hit in live]
+        fused = [
+            FoundChunk(chunk, hit.score, _explain(hit), words=hit.words) for chunk, hit in live
+        ]
         if self._reranker is None or not live:
             return _Ranking(merge_chunks(fused, query.limit))
         if query.model_key is None:
@@ -193,6 +214,7 @@ class FileSearch:
                 fused[row.at].chunk,
                 row.score,
                 {**fused[row.at].explain, "fused": fused[row.at].score, "rerank": row.score},
+                words=fused[row.at].words,
             )
             for row in rows
         ]
@@ -267,6 +289,7 @@ def merge_chunks(ranked: Sequence[FoundChunk], limit: int) -> list[FoundChunk]:
                 round(passage.score, 6),
                 explain,
                 tuple(ranked[part.at].chunk for part in passage.parts[1:]),
+                words=best.words,
             )
         )
     return passages

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from commonplace.files.checks import (
     MAX_PREFIX_CHARACTERS,
+    check_lines,
+    check_payload,
     check_prefix,
     clamp_limit,
     invalid,
@@ -20,17 +22,17 @@ from commonplace.files.checks import (
 )
 from commonplace.files.engine import content as text
 from commonplace.files.engine.change import FileChange, SizeLimits
-from commonplace.files.engine.grep import compile_pattern
+from commonplace.files.engine.edits import EditSequence, TextEdit
 from commonplace.files.engine.naming import check_source_path
 from commonplace.files.errors import (
     INVALID_OFFSET,
     NOT_FOUND,
-    PAYLOAD_TOO_LARGE,
     PERMISSION_DENIED,
     SEARCH_BACKEND_ERROR,
     nothing_at,
 )
-from commonplace.files.grepping import grep_files
+from commonplace.files.extracts.search import ExtractSearch
+from commonplace.files.grepping import GrepQuery, grep_files
 from commonplace.files.health import grammar_check, index_checks, index_figures, vector_checks
 from commonplace.files.indexing.deposit import KeyDeposit
 from commonplace.files.model import (
@@ -55,6 +57,7 @@ from commonplace.files.model import (
     project_name,
 )
 from commonplace.files.navigation import Navigation, SymbolQuery, SymbolResult
+from commonplace.files.project_sync import ProjectSync
 from commonplace.files.rate import RateLimit
 from commonplace.files.search import FileQuery, FileSearch, check_query
 from commonplace.files.store.protocol import ChunkStore, FileStore, SymbolStore
@@ -62,12 +65,12 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.paging import ResultPage, trim_page
 from commonplace.kernel.settings import FilesSettings
+from commonplace.kernel.text.lines import count_lines, line_span
 from commonplace.search.code.languages import missing_grammars
 from commonplace.search.lexical.text import query_terms, snippet
 from commonplace.search.model import Retriever
 from commonplace.search.semantic.rerank import Reranker
 
-GREP_LIMIT_MAX = 500
 MAX_OFFSET = 1 << 62
 SETTLE_POLL_SECONDS = 0.05
 
@@ -91,11 +94,13 @@ class FilesService:
         self._files = self.store = files
         self._chunks = chunks
         self.settings = settings or FilesSettings()
-        self._search = FileSearch(chunks, retriever, self.settings.search, reranker, symbols)
+        self._search = FileSearch(chunks, retriever, self.settings.search, reranker, files, symbols)
         self._rate = rate or RateLimit()
         self.on_close = on_close
         self._deposit = deposit
         self.navigation = Navigation(symbols, files) if symbols is not None else None
+        self.sync = ProjectSync(files, self.settings, self._admit_caller)
+        self.extracts: ExtractSearch | None = None  # what another domain finds in files
 
     def close(self) -> None:
         """Stop the workers behind this service and close what it opened."""
@@ -104,13 +109,13 @@ class FilesService:
     # Reading
 
     async def stat(self, caller: AuthContext, project: str, path: str) -> FileEntry | None:
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         return await self._files.entry(tenant, name, place)
 
     async def read(
         self, caller: AuthContext, project: str, path: str, offset: int = 0, length: int = -1
     ) -> ReadText:
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         if offset < 0:
             raise CommonplaceError(
                 INVALID_OFFSET,
@@ -119,18 +124,24 @@ class FilesService:
             )
         if length < -1:
             raise invalid("length", "length is -1 (to the end) or a number of bytes from 0")
-        found = await self._files.slice(
-            tenant,
-            name,
-            place,
-            min(offset, MAX_OFFSET),
-            None if length < 0 else min(length, MAX_OFFSET),
+        found = await self._slice(
+            tenant, name, place, min(offset, MAX_OFFSET), None if length < 0 else length
         )
-        if found is None:
-            raise await self._no_file(tenant, name, place)
         dropped, content = text.whole_characters(found.content)
         start = found.start + dropped
         return ReadText(content, start, start + len(content.encode()), found.entry)
+
+    async def read_lines(
+        self, caller: AuthContext, project: str, path: str, first: int, last: int | None = None
+    ) -> ReadText:
+        """Read lines, counted from 1; only a line feed ends a line. None is the last one."""
+        tenant, name, place = await self.admit(caller, project, path)
+        check_lines(first, last)
+        found = await self._slice(tenant, name, place, 0, None)
+        start, end = line_span(found.content, first, last)
+        content, total = found.content[start:end].decode(), count_lines(found.content)
+        lines = (first, min(last or total, total)) if content else None
+        return ReadText(content, start, end, found.entry, lines, total)
 
     async def list_directory(
         self,
@@ -140,7 +151,7 @@ class FilesService:
         depth: int = 1,
         limit: int | None = None,
     ) -> Listing:
-        tenant, name, place = await self._admit(caller, project, "" if path == "/" else path)
+        tenant, name, place = await self.admit(caller, project, "" if path == "/" else path)
         if depth < 0:
             raise invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
         most, notes = clamp_limit(
@@ -161,7 +172,7 @@ class FilesService:
         self, caller: AuthContext, project: str, path: str, after: str, limit: int
     ) -> ResultPage[FileEntry]:
         """Return one page of the direct children of a directory."""
-        tenant, name, place = await self._admit(caller, project, "" if path == "/" else path)
+        tenant, name, place = await self.admit(caller, project, "" if path == "/" else path)
         if place != ROOT and await self._files.entry(tenant, name, place) is None:
             raise nothing_at(place)
         entries = await self._files.children(tenant, name, place, 1, limit + 1, after)
@@ -171,7 +182,7 @@ class FilesService:
         self, caller: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int
     ) -> list[Slice]:
         """Return a page of whole files in path order, for export."""
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         if not is_prefix_of_paths(prefix):
             return []
         return await self._files.after(tenant, name, prefix, after, limit, max_bytes)
@@ -180,14 +191,14 @@ class FilesService:
         self, caller: AuthContext, project: str, prefix: str, after: str, limit: int
     ) -> list[StoredFile]:
         """Return a page of live files with their provenance, without content, for import."""
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         return await self._files.inventory(tenant, name, prefix, after, limit)
 
     async def list_deleted(
         self, caller: AuthContext, project: str, limit: int, offset: int
     ) -> ResultPage[Deleted]:
         """Return what restore could bring back, newest first."""
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         since = self._retained_since()
         return trim_page(
             await self._files.list_deleted(tenant, name, since, limit + 1, offset), limit
@@ -207,9 +218,9 @@ class FilesService:
         provenance: Provenance | None = None,
     ) -> tuple[int, FileEntry]:
         """Store text; return the bytes written. Without `provenance` the stored one stays."""
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         new = text.encode(content)
-        self._check_payload(len(new))
+        check_payload(len(new), self.settings.max_payload_bytes)
         if provenance is not None and provenance.source_path is not None:
             provenance = replace(
                 provenance, source_path=check_source_path(place, provenance.source_path)
@@ -226,34 +237,23 @@ class FilesService:
         caller: AuthContext,
         project: str,
         path: str,
-        old_text: str,
-        new_text: str,
-        replace_all: bool = False,
+        edits: Sequence[TextEdit],
         if_match: str | None = None,
     ) -> tuple[int, FileEntry]:
-        """Replace an exact piece of text; return how many were replaced."""
-        tenant, name, place = await self._admit(caller, project, path)
-        if not old_text:
-            raise invalid("old_text", "old_text must not be empty")
-        old, new = text.encode(old_text, "old_text"), text.encode(new_text, "new_text")
-        self._check_payload(len(old) + len(new))
-        count = 0
-
-        def replace_text(content: bytes) -> bytes:
-            nonlocal count
-            changed, count = text.replace_text(content, old, new, replace_all)
-            return changed
-
-        change = FileChange(place, replace_text, self._limits(), if_match, must_exist=True)
+        """Replace exact pieces of text, all or none; return how many were replaced."""
+        tenant, name, place = await self.admit(caller, project, path)
+        sequence = EditSequence(edits)
+        check_payload(sequence.size, self.settings.max_payload_bytes)
+        change = FileChange(place, sequence.apply, self._limits(), if_match, must_exist=True)
         entry = await self._apply(tenant, name, change)
         await self._offer(caller, (name, place))
-        return count, entry
+        return sequence.replacements, entry
 
     async def delete(
         self, caller: AuthContext, project: str, path: str, recursive: bool = False
     ) -> int:
         """Delete a file, or a directory with everything below it; return how many files."""
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         if place == ROOT:
             raise CommonplaceError(
                 PERMISSION_DENIED,
@@ -277,7 +277,7 @@ class FilesService:
 
         With `overwrite` a file may replace another in one step; `if_match` is about that other.
         """
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         target = file_path(new_path, field="new_path")
         if ROOT in (place, target):
             raise CommonplaceError(
@@ -292,7 +292,7 @@ class FilesService:
         return moved
 
     async def restore(self, caller: AuthContext, project: str, path: str) -> list[FilePath]:
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         restored = await self._files.restore(
             tenant, name, place, self._retained_since(), self._limits()
         )
@@ -303,7 +303,7 @@ class FilesService:
         self, caller: AuthContext, project: str, path: str, provenance: Provenance
     ) -> bool:
         """Replace the provenance of a file, not its content; False if there is no such file."""
-        tenant, name, place = await self._admit(caller, project, path)
+        tenant, name, place = await self.admit(caller, project, path)
         return await self._files.note_source(tenant, name, place, provenance)
 
     async def owners(self) -> list[str]:
@@ -334,7 +334,7 @@ class FilesService:
         path_prefix: str = "",
         limit: int | None = None,
     ) -> FileSearchResult:
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         options = self.settings.search
         self._search.check_enabled()
         check_query(query)
@@ -349,7 +349,7 @@ class FilesService:
         self, caller: AuthContext, project: str, query: SymbolQuery
     ) -> SymbolResult:
         """Return definitions and uses of a name, or the outline of a file."""
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         if self.navigation is None:
             raise CommonplaceError(SEARCH_BACKEND_ERROR, "This server keeps no symbol index.")
         return await self.navigation.find(tenant, name, query)
@@ -362,25 +362,15 @@ class FilesService:
         self,
         caller: AuthContext,
         project: str,
-        pattern: str,
-        path_prefix: str = "",
-        literal: bool = False,
-        ignore_case: bool = False,
-        limit: int = 100,
+        query: GrepQuery,
         check: Callable[[], None] = lambda: None,
     ) -> GrepResult:
         """Return matching lines, file by file in path order.
 
         `check` may raise between files (deadline).
         """
-        tenant, name, _ = await self._admit(caller, project, "")
-        check_prefix(path_prefix)
-        most, notes = clamp_limit("limit", limit, limit, GREP_LIMIT_MAX)
-        compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
-        matches, searched = await grep_files(
-            self._files, tenant, name, path_prefix, compiled, most, check
-        )
-        return GrepResult(matches[:most], searched, len(matches) > most, notes)
+        tenant, name, _ = await self.admit(caller, project, "")
+        return await grep_files(self._files, tenant, name, query, check)
 
     # Status
 
@@ -389,7 +379,7 @@ class FilesService:
         return await self._files.projects(caller.apikey_hash)
 
     async def usage(self, caller: AuthContext, project: str) -> ProjectUsage:
-        tenant, name, _ = await self._admit(caller, project, "")
+        tenant, name, _ = await self.admit(caller, project, "")
         return await self._files.usage(tenant, name)
 
     async def index_state(self, caller: AuthContext, project: str | None) -> IndexState:
@@ -441,9 +431,10 @@ class FilesService:
 
     # Shared steps
 
-    async def _admit(
+    async def admit(
         self, caller: AuthContext, project: str, path: str
     ) -> tuple[str, Project, FilePath]:
+        """Check names and rate of a call; return the tenant and the checked names."""
         await self._admit_caller(caller)
         return caller.apikey_hash, project_name(project), file_path(path)
 
@@ -465,16 +456,6 @@ class FilesService:
             settings.max_file_bytes, settings.max_project_bytes, settings.max_tenant_bytes or None
         )
 
-    def _check_payload(self, size: int) -> None:
-        most = self.settings.max_payload_bytes
-        if size > most:
-            raise CommonplaceError(
-                PAYLOAD_TOO_LARGE,
-                f"The content has {size} bytes; one request may carry {most}.",
-                hint="Write it in parts with mode APPEND.",
-                details={"size_bytes": size, "limit_bytes": most, "in_parts": True},
-            )
-
     async def _apply(
         self,
         tenant: str,
@@ -485,6 +466,16 @@ class FilesService:
         if change.path == ROOT:
             raise is_directory(change.path)
         return await self._files.change(tenant, project, change.path, change.decide, provenance)
+
+    async def _slice(
+        self, tenant: str, project: Project, path: FilePath, start: int, length: int | None
+    ) -> Slice:
+        """Return bytes of a file. Raises NOT_FOUND or IS_DIRECTORY."""
+        most = None if length is None else min(length, MAX_OFFSET)
+        found = await self._files.slice(tenant, project, path, start, most)
+        if found is None:
+            raise await self._no_file(tenant, project, path)
+        return found
 
     async def _no_file(self, tenant: str, project: Project, path: FilePath) -> CommonplaceError:
         entry = await self._files.entry(tenant, project, path)

@@ -15,13 +15,15 @@ class IndexVersions:
     """The versions that an index was made with.
 
     `model` is the identity of the embedding model, empty without one. `grammars`: whether all
-    grammars are installed, so that files which lacked one can be read now.
+    grammars are installed, so that files which lacked one can be read now. `extracts` is the
+    version of what another domain finds in files, 0 if nobody looks.
     """
 
     chunker: int = CHUNKER_VERSION
     analysis: int = ANALYSIS_VERSION
     model: str = ""
     grammars: bool = False
+    extracts: int = 0
 
     def parameters(self) -> dict[str, int]:
         """Return what statements compare records with."""
@@ -29,6 +31,7 @@ class IndexVersions:
             "chunker": self.chunker,
             "analysis": self.analysis,
             "grammars": int(self.grammars),
+            "extracts": self.extracts,
         }
 
 
@@ -39,6 +42,8 @@ class FileSymbols:
     structure: Structure
     path_words: tuple[str, ...] = ()
     grammar_missing: bool = False
+    has_extracts: bool = False  # it is of a kind that another domain finds something in
+    extracts_note: str = ""  # why some of it is missing
 
 
 @dataclass(frozen=True, slots=True)

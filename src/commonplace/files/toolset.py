@@ -31,6 +31,8 @@ NAMES = frozenset(
         "file_projects",
         "file_usage",
         "file_index_status",
+        "file_sync_state",
+        "file_sync_apply",
     }
 )
 
@@ -48,6 +50,7 @@ def toolset(service: Callable[[], FilesService], settings: FilesSettings | None 
         from commonplace.files.tools.reading import reading_tools
         from commonplace.files.tools.status import status_tools
         from commonplace.files.tools.symbols import file_symbols_tool
+        from commonplace.files.tools.syncing import syncing_tools
         from commonplace.files.tools.writing import writing_tools
         from commonplace.kernel.settings import FilesSettings as Defaults
 
@@ -58,6 +61,7 @@ def toolset(service: Callable[[], FilesService], settings: FilesSettings | None 
             file_symbols_tool(service),
             *browsing_tools(service),
             *status_tools(service),
+            *syncing_tools(service),
         )
         return with_limits(tools, settings or Defaults())
 
@@ -73,4 +77,5 @@ def toolset(service: Callable[[], FilesService], settings: FilesSettings | None 
         bare=frozenset(),
         load=load,
         codes=codes,
+        large=frozenset({"file_sync_apply"}),  # a whole file, and every character may be escaped
     )

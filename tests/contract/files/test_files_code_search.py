@@ -160,3 +160,34 @@ def test_no_query_finds_a_file_of_another_tenant(make_box: MakeBox) -> None:
     assert tenant_hash(Tenant("t2")) != tenant_hash(Tenant("t1"))
     for query in RIGHT:
         assert box.call("file_search", tenant="t2", query=query)["chunks"] == []
+
+
+def test_a_change_log_does_not_crowd_the_code_out_of_a_report(make_box: MakeBox) -> None:
+    """It has a passage for every word of a long text; the code that is meant has one."""
+    box = make_indexed(make_box)
+    entry = "## Version {}\n\n" + "- The walrus parser refuses an empty token list. " * 8 + "\n\n"
+    box.write("/CHANGELOG.md", "".join(entry.format(number) for number in range(80)))
+    filler = "## Chapter {}\n\n" + "Ships sail over the calm sea at night. " * 10 + "\n\n"
+    box.write("/docs/sea.md", "".join(filler.format(number) for number in range(160)))
+    other = "".join(f"    part_{number} = source[{number}]\n" for number in range(40))
+    box.write("/src/reading.py", f"def read_all(source):\n{other}    return token\n")
+    box.index()
+    report = (
+        "The walrus parser refuses an empty token list\n\n"
+        + "The walrus parser refuses an empty token list since the last version. " * 8
+    )
+    assert "/src/reading.py" in box.found(report, limit=20)
+
+
+def test_a_message_that_stands_once_in_a_long_table_is_found(make_box: MakeBox) -> None:
+    retriever = WordsOfBox()
+    box = retriever.box = make_box(retriever=retriever)
+    for number in range(20):
+        box.write(f"/tests/a{number}.py", "set('content-type', 'application/json', body)\n" * 8)
+        box.write(f"/tests/b{number}.py", "body = empty(json, content, type, set)\n" * 8)
+    message = "Body cannot be empty when content-type is set to application/json"
+    table = [f"E{number} = 'Route {number} failed for another reason'\n" for number in range(30)]
+    table.insert(15, f"E99 = '{message}'\n")
+    box.write("/acme/errors.py", "".join(table))
+    box.index()
+    assert box.found(message)[0] == "/acme/errors.py"

@@ -108,6 +108,15 @@ def fill(connection: psycopg.Connection[Any]) -> None:
         """INSERT INTO search_posting SELECT t.id, d.id, 1, 5 FROM search_term t JOIN
         search_document d USING (partition_id)
            WHERE t.term IN ('w1', 'w2', 'w3')""",
+        f"""INSERT INTO mcp_file_extracts (apikey_hash, project, file_path, position, extract_key,
+                content_hash, title, summary, content, facts, start_line, end_line)
+            SELECT apikey_hash, project, path, c, '/k' || c, repeat('a', 64), '', '', 'x', '{{}}',
+            1, 2 FROM mcp_files, generate_series(0, {CHUNKS - 1}) c""",
+        f"""INSERT INTO mcp_file_index_projects (apikey_hash, project) SELECT {tenants}, 'p'
+            FROM generate_series(1, {TENANTS}) t""",
+        """INSERT INTO mcp_file_index_records (project_id, file_path, chunker, analysis)
+           SELECT p.id, f.path, 1, 1 FROM mcp_files f JOIN mcp_file_index_projects p
+           ON p.apikey_hash = f.apikey_hash""",
         """INSERT INTO mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer) SELECT id,
         '{}', 5, 't' FROM mcp_file_chunks""",
         """INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation)
@@ -142,7 +151,7 @@ def values(
         "tokenizer": "t", "terms": f"[[{term}, 1.0, 0.3, 0.01]]", "documents": f"[{document}]",
         "ids": f"[{document}]",
         "postings": f"[[{term}, {document}]]", "partition": partition, "levels": 2,
-        "after": "/d1/f1", "ref": "r",
+        "after": "/d1/f1", "ref": "r", "key": "/k1",
     }  # fmt: skip
     return {name: texts.get(name, 1) for name in names}
 
@@ -164,8 +173,10 @@ def test_no_statement_of_a_call_reads_other_tenants_rows(
         "SELECT id FROM search_document WHERE partition_id = %s", (partition,)
     ).fetchone()[0]  # type: ignore[index]
     read = 0
-    sources = load_queries(STORES[component], "common.sql", "postgres.sql")
-    for name, sql in load_postgres_queries(STORES[component], "common.sql", "postgres.sql").items():
+    files = ["common.sql", "postgres.sql"]
+    files += ["common_extracts.sql"] if component == "files" else []
+    sources = load_queries(STORES[component], *files)
+    for name, sql in load_postgres_queries(STORES[component], *files).items():
         if (
             name in OPERATOR
             or name.startswith("tenant_")
@@ -190,6 +201,7 @@ def test_no_statement_of_a_call_reads_other_tenants_rows(
             if relation.startswith(("mcp_", "search_")) and relation not in (
                 "search_partition",
                 "mcp_file_projects",
+                "mcp_file_index_projects",
                 "search_field",
             ):
                 assert node["Node Type"] != "Seq Scan", (name, json.dumps(plan)[:3000])

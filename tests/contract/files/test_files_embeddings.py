@@ -17,6 +17,7 @@ from commonplace.files.store.index_store import partition_of
 from commonplace.files.store.postgres_embeddings import (
     PostgresEmbeddings,
     fit_length,
+    queries_of,
     require_length,
 )
 from commonplace.files.store.postgres_sides import PostgresLocalSide
@@ -221,7 +222,9 @@ def compare_with_exact_search(team: Team, partition: Partition) -> None:
 
 def check_index_scan(team: Team, number: int, index: str) -> None:
     """Check that the plan scans this project's index alone and discards no row."""
-    statement = team.embeddings._statement("nearest_approximate", number)
+    statement = team.embeddings._statement(
+        queries_of(partition_of("", ""))["nearest_approximate"], number
+    )
     values = {
         "query": "[" + ",".join(["0.05"] * DIMENSIONS) + "]",
         "model": Words.identity,

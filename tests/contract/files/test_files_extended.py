@@ -133,6 +133,8 @@ def test_grep_finds_lines_by_pattern_and_by_text(box: Box) -> None:
         {
             "file_path": "/a.py",
             "line": 2,
+            "start_line": 2,
+            "end_line": 2,
             "file_seek_start_bytes": 10,
             "file_seek_end_bytes": 16,
             "text": "def f(x):",
@@ -208,7 +210,8 @@ def test_index_status_counts_waiting_jobs(box: Box) -> None:
         "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0,
         "waiting_credential": 0,
         "waiting_reasons": [], "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
-        "outdated": 0, "symbols": 0, "missing_grammars": [],
+        "outdated": 0, "symbols": 0, "operations": 0, "skipped_descriptions": [],
+        "missing_grammars": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
 
@@ -248,6 +251,10 @@ def test_schemas_are_plain_and_outputs_conform_to_them(box: Box) -> None:
         "file_rename": {"path": "/b", "new_path": "/c"},
         "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {},
         "file_browse": {}, "file_deleted": {}, "file_symbols": {"name": "one"},
+        "file_sync_state": {"origin": "here"},
+        "file_sync_apply": {
+            "origin": "here", "steps": [{"action": "put", "path": "/s", "content": "x"}]
+        },
     }  # fmt: skip
     box.index()
     assert samples.keys() == {tool.name for tool in box.pipeline.registry.all()}
@@ -282,7 +289,7 @@ def test_six_tools_are_listed_and_all_are_callable(box: Box) -> None:
         "file_list",
         "file_search",
     }
-    assert len(box.pipeline.registry.all()) == 16
+    assert len(box.pipeline.registry.all()) == 18
 
 
 def test_a_directory_is_browsed_page_by_page_without_a_gap(box: Box) -> None:

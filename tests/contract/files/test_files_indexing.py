@@ -274,7 +274,7 @@ def test_content_is_marked_for_redaction() -> None:
     """003-11.4"""
     redacted = {tool.name: tool.redact for tool in writing_tools(lambda: None)}  # type: ignore[arg-type,return-value]
     assert redacted["file_write"] == {"content"}
-    assert redacted["file_edit"] == {"old_text", "new_text"}
+    assert redacted["file_edit"] == {"old_text", "new_text", "edits"}
 
 
 def test_nothing_of_the_content_reaches_the_log(box: Box, caplog: pytest.LogCaptureFixture) -> None:

@@ -69,7 +69,7 @@ def test_unreached_directories_cost_a_listing_nothing(box: Box) -> None:
             begun = time.perf_counter()
             assert len(box.paths(limit=5)) == 5
             times.append(time.perf_counter() - begun)
-        return sorted(times)[len(times) // 2]
+        return min(times)  # other programs cannot make it smaller
 
     for number in range(20):
         box.write(f"/d{number:04}/file")

@@ -13,7 +13,7 @@ from files_box import Box
 
 from commonplace.dispatch.schema import output_schema
 from commonplace.files.engine.folder import scan
-from commonplace.files.importing import FolderImport, ImportReport
+from commonplace.files.folders.importing import FolderImport, ImportReport
 from commonplace.files.store.stored_texts import stored_texts
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from files_box import Box, MakeBox
 
-from commonplace.files.syncing import FolderSync, SyncOptions, SyncReport
+from commonplace.cli.files.remote_project import RemoteProject
+from commonplace.console.caller import Answer
+from commonplace.dispatch.call import Call, to_json
+from commonplace.files.folders.syncing import (
+    FolderSync,
+    LocalProject,
+    SyncOptions,
+    SyncReport,
+    folder_origin,
+)
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
-from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 
 Sync = Callable[..., SyncReport]
@@ -30,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def sync(box: Box, folder: Path, name: str | None = None, **options: bool) -> SyncReport:
-    work = FolderSync(box.files.service, USER, "p", folder, name)
+    work = FolderSync(LocalProject(box.files.service, USER, "p"), folder, name)
     return asyncio.run(work.run(SyncOptions(**options)))
 
 
@@ -249,7 +259,101 @@ def test_a_full_project_is_reported_file_by_file(make_box: MakeBox, folder: Path
 def test_tenants_have_their_own_syncs(box: Box, folder: Path) -> None:
     sync(box, folder)
     other = AuthContext(Tenant("t2"), ALL_SCOPES, "t2")
-    work = FolderSync(box.files.service, other, "p", folder)
+    work = FolderSync(LocalProject(box.files.service, other, "p"), folder)
     assert len(asyncio.run(work.run()).changes) == 3
     assert asyncio.run(box.files.service.delete_tenant(other))[0] == 3
     assert sync(box, folder).unchanged == 3
+
+
+class LossyServer:
+    """The tools as a server elsewhere gives them; every second answer is lost on its way."""
+
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        self.calls = 0
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        self.calls += 1
+        call = Call(tool, dict(arguments), USER)
+        outcome = await self._box.pipeline.run(call)
+        if self.calls % 2:
+            lost = CommonplaceError(NOT_AVAILABLE, "The server does not answer.", retryable=True)
+            return Answer(None, lost.as_dict())
+        if outcome.error is not None:
+            return Answer(None, outcome.error.as_dict())
+        assert outcome.output is not None
+        return Answer(to_json(outcome.output))
+
+
+def test_a_sync_through_tools_whose_answers_get_lost_is_complete(box: Box, folder: Path) -> None:
+    warnings: list[str] = []
+    remote = RemoteProject(LossyServer(box), "p", warnings.append, first_delay_seconds=0.001)
+    work = FolderSync(remote, folder)
+    first = asyncio.run(work.run())
+    assert (len(first.changes), first.conflicts, first.skipped) == (3, [], [])
+    assert "Trying again" in warnings[0]
+    before = identities(box)
+    (folder / "src" / "a.py").rename(folder / "moved.py")
+    (folder / "src" / "b.py").write_text("beta = 3\n")
+    (folder / "read me.md").unlink()
+    report = asyncio.run(work.run())
+    assert report.conflicts == []
+    assert done(report) == [
+        ("moved", "/moved.py"),
+        ("deleted", "/read_x20me.md"),
+        ("changed", "/src/b.py"),
+    ]
+    assert identities(box) == {"/moved.py": before["/src/a.py"], "/src/b.py": before["/src/b.py"]}
+    assert box.read("/src/b.py") == "beta = 3\n"
+    # what came through tools is known to the sync of the same folder in this process
+    assert sync(box, folder).unchanged == 2
+    assert asyncio.run(work.run()).unchanged == 2
+
+
+def test_a_large_project_is_compared_page_by_page(box: Box, folder: Path) -> None:
+    sync(box, folder)
+    box.write("/by-agent.md", "text")
+    box.call("file_delete", path="/src/a.py")
+    origin = folder_origin(folder)
+    pages, after = [], ""
+    while True:
+        pages.append(box.call("file_sync_state", origin=origin, after=after, limit=1))
+        if pages[-1]["next"] is None:
+            break
+        after = pages[-1]["next"]
+    whole = box.call("file_sync_state", origin=origin)
+    assert len(pages) == 4
+    assert [file for page in pages for file in page["files"]] == whole["files"]
+    assert {path: digest for page in pages for path, digest in page["brought"].items()} == whole[
+        "brought"
+    ]
+    assert sorted(whole["brought"]) == ["/read_x20me.md", "/src/a.py", "/src/b.py"]
+    assert [file["path"] for file in whole["files"]] == [
+        "/by-agent.md",
+        "/read_x20me.md",
+        "/src/b.py",
+    ]
+    assert whole["files"][1]["source_path"] == "/read me.md"
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [
+        ({"action": "put", "path": "/a"}, "INVALID_ARGUMENT"),
+        ({"action": "delete", "path": "/a", "content": "x"}, "INVALID_ARGUMENT"),
+        ({"action": "move", "path": "/a", "expected": "0"}, "INVALID_ARGUMENT"),
+        ({"action": "move", "path": "/a", "source": "/b"}, "INVALID_ARGUMENT"),
+        ({"action": "adopt", "path": "/a"}, "INVALID_ARGUMENT"),
+        ({"action": "steal", "path": "/a"}, "INVALID_ARGUMENT"),
+        ({"action": "put", "path": "a b", "content": "x"}, "INVALID_PATH"),
+        ({"action": "put", "path": "/a", "content": "x", "source_path": "/../a"}, "INVALID_PATH"),
+        ({"action": "put", "path": "/a", "content": "x" * 101}, "PAYLOAD_TOO_LARGE"),
+    ],
+)
+def test_steps_that_make_no_sense_change_nothing(
+    make_box: MakeBox, step: dict[str, Any], code: str
+) -> None:
+    box = make_box(FilesSettings().replace(max_file_bytes=100))
+    fine = {"action": "put", "path": "/fine", "content": "x"}
+    assert box.code("file_sync_apply", origin="o", steps=[fine, step]) == code
+    assert identities(box) == {}

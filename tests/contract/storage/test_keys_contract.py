@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.credentials.key_records import KEY_FORM, KeyRegistry, parse_expiry
 from commonplace.storage.credentials.keys import KeyStore
+from waiting import is_met_within
 
 SEEN_SECONDS = 1.0  # the promise for every change on another server
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -66,12 +66,7 @@ def registries(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KeyRe
 
 
 def within_a_second(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + SEEN_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+    return is_met_within(SEEN_SECONDS, condition)
 
 
 def test_a_key_made_by_a_command_opens_a_running_server(registries: KeyRegistries) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.files.assembly import Files, build_files
+from commonplace.files.grepping import GrepQuery
 from commonplace.files.model import WriteMode, ancestors, file_path
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
@@ -79,7 +80,7 @@ def test_huge_offsets_and_lengths_are_accepted(files: Files, limit: int) -> None
         with pytest.raises(CommonplaceError):
             await files.service.write(USER, "p", "/f", "x", offset=limit, mode=WriteMode.OVERWRITE)
         await files.service.search(USER, "p", "body", limit=limit)
-        await files.service.grep(USER, "p", "body", limit=limit)
+        await files.service.grep(USER, "p", GrepQuery("body", limit=limit))
 
     asyncio.run(use())
 

@@ -1,11 +1,11 @@
-"""Content of files: what writes and edits produce, and where characters begin and end.
+"""Content of files: what writes produce, and where characters begin and end.
 
 Content is always valid UTF-8.
 """
 
 from __future__ import annotations
 
-from commonplace.files.errors import EDIT_NOT_UNIQUE, INVALID_OFFSET
+from commonplace.files.errors import INVALID_OFFSET
 from commonplace.files.model import WriteMode
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
@@ -101,21 +101,3 @@ def _invalid_offset(message: str, offset: int, **details: int) -> CommonplaceErr
         f"{message[0].upper()}{message[1:]}.",
         details={"field": "offset", "offset": offset, **details},
     )
-
-
-def replace_text(content: bytes, old: bytes, new: bytes, replace_all: bool) -> tuple[bytes, int]:
-    """Replace text that occurs once, or any number of times with `replace_all`.
-
-    Return the content and how many were replaced; EDIT_NOT_UNIQUE.
-    """
-    count = content.count(old)
-    if count == 0 or (count > 1 and not replace_all):
-        raise CommonplaceError(
-            EDIT_NOT_UNIQUE,
-            f"old_text occurs {count} times; nothing was changed.",
-            hint="Copy the text exactly as file_read shows it, white space included."
-            if count == 0
-            else "Add surrounding lines until it is unique, or pass replace_all.",
-            details={"count": count},
-        )
-    return content.replace(old, new), count

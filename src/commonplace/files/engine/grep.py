@@ -6,6 +6,8 @@ A match never crosses a line break, and RE2 runs in linear time: a file is read 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Protocol
 
 from commonplace.files.errors import INVALID_QUERY
@@ -63,20 +65,63 @@ def _reason(invalid: Exception) -> str:
 
 
 def scan_files(
-    pattern: Pattern, files: Sequence[Slice], most: int, check: Callable[[], None]
+    pattern: Pattern,
+    files: Sequence[Slice],
+    most: int,
+    context: int,
+    check: Callable[[], None],
 ) -> tuple[list[tuple[FilePath, LineMatch]], int]:
     """Return up to `most` matching lines, and how many files were read for them.
 
-    `check` is called before each file and may raise.
+    `context` is how many lines to show before and after each. `check` is called before each file
+    and may raise.
     """
     found: list[tuple[FilePath, LineMatch]] = []
     for number, file in enumerate(files, 1):
         check()
-        for match in matching_lines(pattern, file.content):
-            found.append((file.entry.path, match))
-            if len(found) == most:
-                return found, number
+        room = most - len(found)
+        matches = list(islice(matching_lines(pattern, file.content), room))
+        if context:
+            matches = add_context(file.content, matches, context)
+        found += [(file.entry.path, match) for match in matches]
+        if len(found) == most:
+            return found, number
     return found, len(files)
+
+
+def add_context(content: bytes, matches: Sequence[LineMatch], context: int) -> list[LineMatch]:
+    """Return the matches of a file with the lines around them; no line is shown twice."""
+    widened = []
+    last = 0  # the last line that is shown
+    for at, match in enumerate(matches):
+        following = matches[at + 1].line if at + 1 < len(matches) else None
+        room = context if following is None else min(context, following - match.line - 1)
+        before = _lines_before(content, match.start, min(context, match.line - 1 - last))
+        after = _lines_after(content, match.start, room)
+        last = match.line + len(after)
+        widened.append(replace(match, before=tuple(before), after=tuple(after)))
+    return widened
+
+
+def _lines_before(content: bytes, start: int, most: int) -> list[str]:
+    lines: list[str] = []
+    end = content.rfind(b"\n", 0, start)  # the line break before the line of the match
+    while end >= 0 and len(lines) < most:
+        first = content.rfind(b"\n", 0, end) + 1
+        lines.append(_cut_line(content, first, end, first))
+        end = first - 1
+    return lines[::-1]
+
+
+def _lines_after(content: bytes, start: int, most: int) -> list[str]:
+    lines: list[str] = []
+    first = content.find(b"\n", start) + 1
+    while 0 < first < len(content) and len(lines) < most:
+        end = content.find(b"\n", first)
+        end = len(content) if end < 0 else end
+        lines.append(_cut_line(content, first, end, first))
+        first = end + 1
+    return lines
 
 
 def matching_lines(pattern: Pattern, content: bytes) -> Iterator[LineMatch]:

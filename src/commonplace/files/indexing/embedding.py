@@ -115,10 +115,9 @@ class EmbeddingWorker:
     def __init__(
         self,
         jobs: VectorJobStore,
-        passages: PassageSource,
+        passages: Sequence[PassageSource],
         listener: KeyedListener,
         handover: CredentialHandover | None,
-        partition_of: Callable[[str, str], Partition],
         *,
         workers: int = 2,
         texts: int = REQUEST_TEXTS,
@@ -126,13 +125,15 @@ class EmbeddingWorker:
         backoff_seconds: float = 1.0,
         reuser: ReusesVectors | None = None,
     ) -> None:
-        """`reuser` copies vectors of equal chunks where the database does not do it by itself."""
+        """`passages` are embedded in their order; the last ones are those that every file has.
+
+        `reuser` copies vectors of equal passages where the database does not do it by itself.
+        """
         self._jobs = jobs
         self._reuser = reuser
         self._passages = passages
         self._listener = listener
         self._handover = handover
-        self._partition_of = partition_of
         self._workers = max(1, workers)
         self._texts = texts
         self._retry_max = retry_max
@@ -204,7 +205,7 @@ class EmbeddingWorker:
         if not isinstance(self._listener, LacksVectors):
             return
         for tenant, project in await self._jobs.indexed_projects():
-            if await self._listener.lacks_vectors(self._partition_of(tenant, project)):
+            if await self._listener.lacks_vectors(self._passages[-1].partition(tenant, project)):
                 queued = await self._jobs.enqueue_project(tenant, project)
                 if queued:
                     log.info("%d files of a project are embedded by another model", queued)
@@ -298,12 +299,21 @@ class EmbeddingWorker:
 
     async def _take_turn(self, job: VectorJob, key: str | None) -> int:
         """Embed a slice of a file; return how many of its passages still lack a vector."""
-        passages = await self._passages.passages(job)
-        partition = self._partition_of(job.tenant, job.project)
+        until = time.monotonic() + TURN_SECONDS
+        for source in self._passages:
+            left = await self._embed_passages(job, key, source, until)
+            if left:
+                return left
+        return 0
+
+    async def _embed_passages(
+        self, job: VectorJob, key: str | None, source: PassageSource, until: float
+    ) -> int:
+        passages = await source.passages(job)
+        partition = source.partition(job.tenant, job.project)
         texts = frozenset((job.tenant, passage.digest) for passage in passages)
         async with self._under_way.alone(texts):
-            await self._reuse(job, partition, passages)
-            until = time.monotonic() + TURN_SECONDS
+            await self._reuse(job, source, passages)
             while True:
                 left = await self._listener.synchronise(
                     partition, f"{job.path}#", passages, key, most=self._texts
@@ -312,14 +322,15 @@ class EmbeddingWorker:
                     return left
 
     async def _reuse(
-        self, job: VectorJob, partition: Partition, passages: Sequence[Passage]
+        self, job: VectorJob, source: PassageSource, passages: Sequence[Passage]
     ) -> None:
-        """Copy vectors of equal chunks from other projects of the tenant."""
+        """Copy vectors of equal passages from other projects of the tenant."""
         if self._reuser is None or not passages:
             return
-        projects = await self._passages.projects_with_twins(job)
-        others = [self._partition_of(job.tenant, project) for project in projects]
+        projects = await source.projects_with_twins(job)
+        others = [source.partition(job.tenant, project) for project in projects]
         if others:
+            partition = source.partition(job.tenant, job.project)
             await self._reuser.reuse(partition, f"{job.path}#", passages, others)
 
     async def _key(self, job: VectorJob) -> str | None:

@@ -12,18 +12,14 @@ import logging
 import os
 import secrets
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.files.engine.reindex import difference, symbols_of, terms_of
 from commonplace.files.indexing.embedding import EmbeddingWorker
-from commonplace.files.model import IndexChange, Job, Source
-from commonplace.files.store.protocol import FileStore, IndexStep, JobStore
-from commonplace.files.symbols import FileSymbols
-from commonplace.search.code.structure import Structure
+from commonplace.files.indexing.steps import FileReaders, all_steps, batches, plan_steps
+from commonplace.files.model import Job
+from commonplace.files.store.protocol import FileStore, IndexSource, IndexStep, JobStore
 from commonplace.storage.failures import describe_publicly
 from commonplace.storage.outbox import LargeJobs
 
@@ -37,7 +33,6 @@ MAX_GATHER_SECONDS = 0.5
 YIELD_SHARE = 3  # times the duration of a batch that is left to writing callers
 MAX_YIELD_SECONDS = 0.5
 BATCH_BYTES = 1_000_000
-STEP_CHUNKS = 32  # chunks changed in one transaction: the writer is never blocked for long
 LARGE_BYTES = 32_768  # larger files are indexed in steps
 LARGE_CHUNKS = 256  # so are files with more indexed chunks: removing them takes long, too
 MAX_LARGE = 4  # large files at a time, each of another tenant
@@ -53,14 +48,6 @@ class Leader(Protocol):
     def try_acquire(self) -> bool: ...
 
     def release(self) -> None: ...
-
-
-class StructureReader(Protocol):
-    """Reads what a file defines and uses; never raises."""
-
-    def structure(self, path: str, source: bytes) -> Structure: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +74,15 @@ class Indexer:
         leader: Leader,
         settings: IndexerSettings | None = None,
         embedding: Sequence[EmbeddingWorker] = (),
-        reader: StructureReader | None = None,
+        readers: FileReaders | None = None,
     ) -> None:
-        """`embedding` are the workers that make vectors, run beside this one.
-
-        Without `reader` all files are cut as plain text.
-        """
+        """`embedding` are the workers that make vectors, run beside this one."""
         self._jobs = jobs
         self._files = files
         self._leader = leader
         self._settings = settings or IndexerSettings()
         self._embedding = embedding
-        self._reader = reader
+        self._readers = readers or FileReaders()
         self._outdated_at = 0.0
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._wake: asyncio.Event | None = None
@@ -150,7 +134,7 @@ class Indexer:
                 worker.stop()
             await asyncio.gather(*beside)
             await self._stop_large()
-            self._close_reader()
+            self._readers.close()
             await self._jobs.flush_served()
             self._leader.release()
             self.leads = False
@@ -197,7 +181,7 @@ class Indexer:
         finally:
             keeping.cancel()
             await self._stop_large()
-            self._close_reader()
+            self._readers.close()
             self._leader.release()
             self.leads = False
 
@@ -262,15 +246,15 @@ class Indexer:
             except Exception:  # the next renewal may succeed; else another worker repeats the job
                 log.warning("the leases of this worker could not be renewed", exc_info=True)
 
-    async def _work(self, jobs: Sequence[Job], sources: Sequence[Source]) -> None:
+    async def _work(self, jobs: Sequence[Job], sources: Sequence[IndexSource]) -> None:
         """Index small files in one thread: a thread per job would cost more than the work."""
         now = []
         for job, source in zip(jobs, sources, strict=True):
-            if len(source.indexed) > LARGE_CHUNKS:
+            if len(source.source.indexed) + len(source.extracts) > LARGE_CHUNKS:
                 self._begin_large(job)
             else:
                 now.append((job, source))
-        made = await asyncio.to_thread(_all_steps, now, self._reader)
+        made = await asyncio.to_thread(all_steps, now, self._readers)
         short: list[IndexStep] = []
         beside = []
         for (job, _), steps in zip(now, made, strict=True):
@@ -278,7 +262,7 @@ class Indexer:
                 short += steps
             else:
                 beside.append(self._finish(job, steps))
-        beside += [self._finish_together(batch) for batch in _batches(short)]
+        beside += [self._finish_together(batch) for batch in batches(short)]
         self.completed += sum(await asyncio.gather(*beside))
         self._wake_embedding()
 
@@ -318,12 +302,13 @@ class Indexer:
         try:
             async with self._turn:
                 (source,) = await self._jobs.sources([job], BATCH_BYTES)
-                change, symbols = await asyncio.to_thread(_compare_large, job, source, self._reader)
-            remaining = change.steps(STEP_CHUNKS)
-            for number, part in enumerate(remaining, 1):
-                last = number == len(remaining)
+            # a process of its own reads the file: others go on meanwhile
+            reading = await asyncio.to_thread(self._readers.read, job, source)
+            async with self._turn:
+                plan = await asyncio.to_thread(plan_steps, job, source, reading)
+            for number in range(len(plan.parts)):
                 async with self._turn:
-                    step = await asyncio.to_thread(_analyse, job, source, part, last, symbols)
+                    step = await asyncio.to_thread(plan.step, number)
                     if not all(await self._jobs.apply([step])):
                         return
             self.completed += 1
@@ -373,75 +358,3 @@ class Indexer:
                 self._wake.set()
         else:
             self._outdated_at = now + OUTDATED_EVERY_SECONDS
-
-    def _close_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-
-
-def _analyse(
-    job: Job, source: Source, part: IndexChange, last: bool, symbols: FileSymbols | None
-) -> IndexStep:
-    terms = [terms_of(chunk) for chunk in (*part.added, *part.reworded)]
-    return IndexStep(job, source.content_hash, part, terms, last, symbols if last else None)
-
-
-def _batches(steps: Sequence[IndexStep]) -> Iterator[list[IndexStep]]:
-    """Yield steps of one project that together change as much as one step may."""
-    places: dict[tuple[str, str], list[IndexStep]] = defaultdict(list)
-    for step in steps:
-        places[step.job.tenant, step.job.project].append(step)
-    for batch in places.values():
-        begin, size = 0, 0
-        for at, step in enumerate(batch):
-            chunks = len(step.terms) + len(step.change.removed)
-            if size and size + chunks > STEP_CHUNKS:
-                yield batch[begin:at]
-                begin, size = at, 0
-            size += chunks
-        yield batch[begin:]
-
-
-def _structure(job: Job, source: Source, reader: StructureReader | None) -> Structure:
-    if reader is None or source.content_hash is None:
-        return Structure()
-    return reader.structure(job.path, source.content)
-
-
-def _compare(
-    job: Job, source: Source, structure: Structure
-) -> tuple[IndexChange, FileSymbols | None]:
-    """Return what changes in the index of a file, and its symbols."""
-    change = difference(job.path, source, structure)
-    return change, symbols_of(job.path, source, structure)
-
-
-def _compare_large(
-    job: Job, source: Source, reader: StructureReader | None
-) -> tuple[IndexChange, FileSymbols | None]:
-    return _compare(job, source, _structure(job, source, reader))
-
-
-def _steps(job: Job, source: Source, structure: Structure) -> Iterator[IndexStep]:
-    change, symbols = _compare(job, source, structure)
-    parts = change.steps(STEP_CHUNKS)
-    for number, part in enumerate(parts, 1):
-        yield _analyse(job, source, part, number == len(parts), symbols)
-
-
-def _all_steps(
-    work: Sequence[tuple[Job, Source]], reader: StructureReader | None
-) -> list[list[IndexStep] | Exception]:
-    """Return the steps of each job, or the error that analysing it raised.
-
-    The reader works in a process of its own: it reads the next files while one is analysed here.
-    """
-    made: list[list[IndexStep] | Exception] = []
-    with ThreadPoolExecutor(1, thread_name_prefix="files-structure") as ahead:
-        waiting = [ahead.submit(_structure, job, source, reader) for job, source in work]
-        for (job, source), structure in zip(work, waiting, strict=True):
-            try:
-                made.append(list(_steps(job, source, structure.result())))
-            except Exception as error:  # reported by the job it belongs to
-                made.append(error)
-    return made

@@ -118,7 +118,7 @@ UPDATE mcp_file_index_projects AS i SET apikey_hash = :new
 WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_index_projects n WHERE n.apikey_hash = :new AND n.project = i.project);
 
 -- name: tenant_move_partitions
-UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';
+UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection IN ('files', 'operations');
 
 -- name: tenant_bytes
 SELECT coalesce(sum(bytes), 0) FROM mcp_file_projects WHERE apikey_hash = :tenant;
@@ -129,10 +129,10 @@ SELECT DISTINCT project FROM mcp_file_projects WHERE apikey_hash = :tenant;
 -- name: tenant_delete_postings
 DELETE FROM search_posting WHERE term_id IN (
     SELECT t.id FROM search_term t JOIN search_partition p ON p.id = t.partition_id
-    WHERE p.tenant = :tenant AND p.collection = 'files');
+    WHERE p.tenant = :tenant AND p.collection IN ('files', 'operations'));
 
 -- name: tenant_delete_partitions
-DELETE FROM search_partition WHERE tenant = :tenant AND collection = 'files';
+DELETE FROM search_partition WHERE tenant = :tenant AND collection IN ('files', 'operations');
 
 -- name: tenant_delete_chunks
 DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant;

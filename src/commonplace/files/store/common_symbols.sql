@@ -11,11 +11,12 @@ SELECT r.chunker, r.analysis FROM mcp_file_index_projects p JOIN mcp_file_index_
 WHERE p.apikey_hash = :tenant AND p.project = :project AND r.file_path = :path;
 
 -- name: index_record_put
-INSERT INTO mcp_file_index_records (project_id, file_path, base_name, language, chunker, analysis, grammar_missing)
-VALUES (:number, :path, :base_name, :language, :chunker, :analysis, :grammar_missing)
+INSERT INTO mcp_file_index_records
+    (project_id, file_path, base_name, language, chunker, analysis, grammar_missing, extracts, extracts_note)
+VALUES (:number, :path, :base_name, :language, :chunker, :analysis, :grammar_missing, :extracts, :extracts_note)
 ON CONFLICT (project_id, file_path) DO UPDATE SET
     base_name = excluded.base_name, language = excluded.language, chunker = excluded.chunker, analysis = excluded.analysis,
-    grammar_missing = excluded.grammar_missing
+    grammar_missing = excluded.grammar_missing, extracts = excluded.extracts, extracts_note = excluded.extracts_note
 RETURNING id;
 
 -- name: index_record_delete
@@ -120,12 +121,14 @@ ORDER BY chunk_index LIMIT 1;
 -- Files of a tenant whose index was made by older versions.
 SELECT count(*) FROM mcp_file_index_projects p JOIN mcp_file_index_records r ON r.project_id = p.id
 WHERE p.apikey_hash = :tenant AND (:every = 1 OR p.project = :scope)
-  AND (r.chunker < :chunker OR r.analysis < :analysis OR (r.grammar_missing = 1 AND :grammars = 1));
+  AND (r.chunker < :chunker OR r.analysis < :analysis OR (r.grammar_missing = 1 AND :grammars = 1)
+       OR (r.extracts > 0 AND r.extracts < :extracts));
 
 -- name: outdated_everywhere
 -- For the operator.
 SELECT count(*) FROM mcp_file_index_records
-WHERE chunker < :chunker OR analysis < :analysis OR (grammar_missing = 1 AND :grammars = 1);
+WHERE chunker < :chunker OR analysis < :analysis OR (grammar_missing = 1 AND :grammars = 1)
+   OR (extracts > 0 AND extracts < :extracts);
 
 -- name: symbol_counts
 SELECT count(*) FROM mcp_file_index_projects p JOIN mcp_file_definitions d ON d.project_id = p.id

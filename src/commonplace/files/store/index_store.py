@@ -21,7 +21,8 @@ from commonplace.files.model import (
     VectorJob,
     with_vectors,
 )
-from commonplace.files.store.protocol import IndexStep
+from commonplace.files.store.extracts.writer import ExtractWriter
+from commonplace.files.store.protocol import IndexSource, IndexStep
 from commonplace.files.store.symbols.writer import SymbolWriter
 from commonplace.files.store.units import IndexUnits, microseconds
 from commonplace.files.store.vector_jobs import SqlVectorJobs
@@ -95,6 +96,8 @@ class SqlIndexStore:
         now: Callable[[], int] = microseconds,
         vectors: Sequence[SqlVectorJobs] = (),
         versions: IndexVersions | None = None,
+        *,
+        extracts: ExtractWriter,
     ) -> None:
         """`vectors`: the queues that files go on to once their words are indexed."""
         self._units = units
@@ -104,11 +107,13 @@ class SqlIndexStore:
         self._turns = FairQueue()
         self._queries = outbox.queries
         self._symbols = SymbolWriter(outbox.queries, words.storable, versions)
+        self._extracts = extracts
         self._now = now
         self._owner = ""
         self._served: dict[tuple[str, int], int] = {}
         self._served_guard = threading.Lock()
         self.tidy = words.tidy
+        self.partition = partition_of
 
     # Search results
 
@@ -133,6 +138,7 @@ class SqlIndexStore:
                             self._words.chunk_text(row),
                             row[4],
                             row[6],
+                            None if row[9] or not row[7] else (row[7], row[8]),
                         )
                     )
             return found
@@ -170,6 +176,7 @@ class SqlIndexStore:
             dead = tuple(
                 (row[0], row[1]) for row in connection.execute(self._queries["dead_letters"], keys)
             )
+            extracts, notes = self._extracts.state(connection, tenant, project)
             return IndexState(
                 chunks,
                 files,
@@ -180,6 +187,8 @@ class SqlIndexStore:
                 dead,
                 outdated=self._symbols.count_outdated(connection, tenant, project),
                 definitions=self._symbols.count_definitions(connection, tenant, project),
+                extracts=extracts,
+                extract_notes=notes,
             )
 
         state = await self._units.scan(look)
@@ -212,6 +221,7 @@ class SqlIndexStore:
                     self._words.clear(connection, partition_of(tenant, str(name)))
                     self._symbols.forget(connection, tenant, str(name))
                 connection.execute(self._queries["forget_chunks"], keys)
+                self._extracts.forget(connection, tenant, project)
             connection.execute(self._queries["enqueue_stale"], {**keys, "now": self._now()})
             return len(
                 connection.execute(
@@ -270,16 +280,17 @@ class SqlIndexStore:
             lambda connection: self._outbox.renew(connection, jobs, owner=owner, now=self._now())
         )
 
-    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
-        def read(connection: SqlConnection) -> list[Source]:
-            found: list[Source] = []
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[IndexSource]:
+        def read(connection: SqlConnection) -> list[IndexSource]:
+            found: list[IndexSource] = []
             room = max_bytes
             for job in jobs:
                 row = connection.execute(self._queries["file_whole"], _keys(job)).fetchone()
                 content_hash, content = row if row else (None, b"")
                 made = connection.execute(self._queries["index_record"], _keys(job)).fetchone()
                 indexed = self._indexed_chunks(connection, job)
-                found.append(Source(content_hash, content, indexed, int(made[1]) if made else 0))
+                source = Source(content_hash, content, indexed, int(made[1]) if made else 0)
+                found.append(IndexSource(source, self._extracts.indexed(connection, job)))
                 room -= len(content)
                 if room <= 0:
                     break
@@ -344,6 +355,7 @@ class SqlIndexStore:
         words += self._reword(connection, job, change.reworded, reworded)
         if words:
             documents[partition_of(job.tenant, job.project)] += words
+        self._extracts.apply(connection, job, step.extracts, step.extract_terms)
         if step.last:
             self._symbols.replace(connection, job, step.symbols)
             self._outbox.complete(connection, _lease(job))

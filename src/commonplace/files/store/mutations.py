@@ -32,6 +32,7 @@ TENANT_TABLES = (
     "local_vector_jobs",
     "sync_entries",
     "index_projects",
+    "extracts",
     "partitions",
 )
 # Rows that depend on others come first; PostgreSQL and SQLite delete what belongs to a chunk, a
@@ -40,6 +41,7 @@ DELETED_TENANT_TABLES = (
     "postings",
     "partitions",
     "chunks",
+    "extracts",
     "jobs",
     "vector_jobs",
     "local_vector_jobs",

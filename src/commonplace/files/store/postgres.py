@@ -18,7 +18,9 @@ Result = TypeVar("Result")
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 SCHEMA = SchemaComponent("files", "commonplace.files")
 PACKAGE = "commonplace.files.store"
-QUERIES = load_postgres_queries(PACKAGE, "common.sql", "common_symbols.sql", "postgres.sql")
+QUERIES = load_postgres_queries(
+    PACKAGE, "common.sql", "common_symbols.sql", "common_extracts.sql", "postgres.sql"
+)
 VECTOR_QUERIES = load_postgres_queries(PACKAGE, "common_vectors.sql", "postgres_vectors.sql")
 
 

@@ -266,10 +266,12 @@ SELECT count(*), count(*) FILTER (WHERE chunk_index = 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
 
 -- name: chunk_live
--- A chunk with what the live file now holds at its place.
+-- A chunk with what the live file now holds at its place, its lines, and whether the file waits to be indexed again.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content,
        substring(f.content FROM (c.start_byte + 1)::int FOR (c.end_byte - c.start_byte)::int), c.content_hash,
-       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id)
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id), c.start_line, c.end_line,
+       EXISTS (SELECT 1 FROM mcp_file_index_jobs j
+               WHERE j.apikey_hash = c.apikey_hash AND j.project = c.project AND j.file_path = c.file_path)
 FROM mcp_file_chunks c
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = FALSE
 WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
@@ -315,7 +317,8 @@ INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, fil
 SELECT p.apikey_hash, p.project, r.file_path, 'UPSERT', NULL::timestamptz,
     statement_timestamp(), statement_timestamp(), statement_timestamp()
 FROM mcp_file_index_records r JOIN mcp_file_index_projects p ON p.id = r.project_id
-WHERE (r.chunker < :chunker OR r.analysis < :analysis OR (r.grammar_missing = 1 AND :grammars = 1))
+WHERE (r.chunker < :chunker OR r.analysis < :analysis OR (r.grammar_missing = 1 AND :grammars = 1)
+       OR (r.extracts > 0 AND r.extracts < :extracts))
   AND NOT EXISTS (SELECT 1 FROM mcp_file_index_jobs j
                   WHERE j.apikey_hash = p.apikey_hash AND j.project = p.project AND j.file_path = r.file_path)
 ORDER BY r.id LIMIT :limit
@@ -346,3 +349,21 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
 
 -- name: lock_tenant
 SELECT pg_advisory_xact_lock(hashtextextended('bytes of ' || :tenant::text, 0));
+
+-- name: extract_live
+-- An extract of a live file; the last column says that the file is to be indexed again.
+SELECT e.id, e.file_path, e.extract_key, e.title, e.summary, e.content, e.facts, e.start_line, e.end_line, microseconds_of(f.updated_at),
+       (SELECT 1 FROM mcp_file_index_jobs j
+        WHERE j.apikey_hash = e.apikey_hash AND j.project = e.project AND j.file_path = e.file_path LIMIT 1) IS NOT NULL
+FROM mcp_file_extracts e
+JOIN mcp_files f ON f.apikey_hash = e.apikey_hash AND f.project = e.project AND f.path = e.file_path AND f.deleted = FALSE
+WHERE e.id = :id AND e.apikey_hash = :tenant AND e.project = :project AND e.file_path = :path;
+
+-- name: extract_at
+SELECT e.id, e.file_path, e.extract_key, e.title, e.summary, e.content, e.facts, e.start_line, e.end_line, microseconds_of(f.updated_at),
+       (SELECT 1 FROM mcp_file_index_jobs j
+        WHERE j.apikey_hash = e.apikey_hash AND j.project = e.project AND j.file_path = e.file_path LIMIT 1) IS NOT NULL
+FROM mcp_file_extracts e
+JOIN mcp_files f ON f.apikey_hash = e.apikey_hash AND f.project = e.project AND f.path = e.file_path AND f.deleted = FALSE
+WHERE e.apikey_hash = :tenant AND e.project = :project AND e.file_path = :path AND e.extract_key = :key
+ORDER BY e.position LIMIT 1;

@@ -1,6 +1,6 @@
 """Vectors of files in PostgreSQL (pgvector): exact for small projects, HNSW for large ones.
 
-A vector belongs to a chunk and is deleted with it; the text of a chunk never changes. So
+A vector belongs to a chunk or an extract and is deleted with it; their texts never change. So
 synchronising is making the missing vectors, in small steps that can be repeated. An approximate
 index covers one project and is built beside running searches.
 """
@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from commonplace.files.extracts.model import COLLECTION as EXTRACTS
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import EmbedderUnavailableError
@@ -37,6 +38,20 @@ INDEX_MEMORY = "512MB"  # of the server while it builds an index, unless more is
 BATCH = 32
 LOOK_EVERY = 500  # vectors added before the need for an index is checked again
 _QUERIES = load_postgres_queries("commonplace.files.store", "postgres_embeddings.sql")
+_EXTRACT_QUERIES = {
+    name: sql.replace("mcp_file_chunk_embeddings", "mcp_file_extract_embeddings").replace(
+        "mcp_file_chunks", "mcp_file_extracts"
+    )
+    for name, sql in _QUERIES.items()
+}
+"""The same statements over the vectors of extracts."""
+
+
+def queries_of(partition: Partition) -> Mapping[str, str]:
+    """Return the statements over the vectors of a collection."""
+    return _EXTRACT_QUERIES if partition.collection == EXTRACTS else _QUERIES
+
+
 STALE = "the vectors were made by another model; a worker is replacing them"
 
 
@@ -110,6 +125,7 @@ class PostgresEmbeddings:
 
     async def _missing(self, partition: Partition, ids: list[int]) -> list[int]:
         """Return the chunks that have no vector, after copying those of equal texts."""
+        queries = queries_of(partition)
         values: dict[str, Any] = {
             "ids": ids,
             "tenant": partition.tenant,
@@ -117,14 +133,14 @@ class PostgresEmbeddings:
             "model": self.identity,
         }
         rows = await self._database.read(
-            lambda c: c.execute(_QUERIES["embedding_missing"], values).fetchall()
+            lambda c: c.execute(queries["embedding_missing"], values).fetchall()
         )
         missing = [int(row[0]) for row in rows]
         if not missing:
             return []
         values |= {"ids": missing, "collection": partition.collection}
         rows = await self._database.write(
-            lambda c: c.execute(_QUERIES["embedding_copy"], values).fetchall()
+            lambda c: c.execute(queries["embedding_copy"], values).fetchall()
         )
         copied = {int(row[0]) for row in rows}
         return [number for number in missing if number not in copied]
@@ -141,7 +157,8 @@ class PostgresEmbeddings:
             {**place, "id": number, "embedding": _text(vector)}
             for number, vector in sorted(vectors, key=lambda pair: pair[0])
         ]
-        await self._database.write(lambda c: c.executemany(_QUERIES["embedding_add"], rows))
+        add = queries_of(partition)["embedding_add"]
+        await self._database.write(lambda c: c.executemany(add, rows))
         with self._guard:
             before = self._added.get(partition, -1)
             self._added[partition] = max(before, 0) + len(rows)
@@ -171,12 +188,13 @@ class PostgresEmbeddings:
         if state is None:
             return Neighbours({}, 0, True)
         number, rows, other, indexed, documents = state
+        queries = queries_of(partition)
         if rows == 0 and other is not None:
             return Neighbours({}, 0, True, other_model=other)
         values = {"partition": number, "model": self.identity, "query": query, "limit": limit}
         ids = [int(key.rpartition("#")[2]) for key in also]
         asked = (
-            connection.execute(_QUERIES["similarities"], {**values, "ids": ids}, binary=True)
+            connection.execute(queries["similarities"], {**values, "ids": ids}, binary=True)
             if ids
             else None
         )
@@ -187,17 +205,17 @@ class PostgresEmbeddings:
             "prefix": prefix,
             "upper": upper_bound(prefix),
         }
-        if prefix and (not approximate or self._is_selective(connection, below)):
-            found = connection.execute(_QUERIES["nearest_below"], {**values, **below}, binary=True)
+        if prefix and (not approximate or _is_selective(connection, queries, below)):
+            found = connection.execute(queries["nearest_below"], {**values, **below}, binary=True)
             approximate = False
         elif approximate:
-            connection.execute(_QUERIES["nearest_scanning"], {"effort": str(max(EFFORT, limit))})
+            connection.execute(queries["nearest_scanning"], {"effort": str(max(EFFORT, limit))})
             name = "nearest_approximate_below" if prefix else "nearest_approximate"
             found = connection.execute(
-                self._statement(name, number), {**values, **below}, binary=True
+                self._statement(queries[name], number), {**values, **below}, binary=True
             )
         else:
-            found = connection.execute(_QUERIES["nearest_exact"], values, binary=True)
+            found = connection.execute(queries["nearest_exact"], values, binary=True)
         answers = [*found, *(asked or ())]
         cosines = {str(key): float(similarity) for key, similarity, _ in answers}
         vectors = {str(key): _unpack(packed) for key, _, packed in answers}
@@ -218,24 +236,16 @@ class PostgresEmbeddings:
             "scope": partition.scope,
         }
         row = connection.execute(
-            _QUERIES["embedding_state"],
+            queries_of(partition)["embedding_state"],
             {**values, "model": self.identity, "limit": self._exact_rows + 1},
         ).fetchone()
         return (
             None if row is None else (int(row[0]), int(row[1]), row[2], bool(row[3]), int(row[4]))
         )
 
-    def _is_selective(self, connection: PostgresConnection, below: dict[str, Any]) -> bool:
-        row = connection.execute(
-            _QUERIES["below_count"], {**below, "limit": SELECTIVE_PREFIX + 1}
-        ).fetchone()
-        return row is not None and int(row[0]) <= SELECTIVE_PREFIX
-
-    def _statement(self, name: str, partition_id: int) -> str:
-        return (
-            _QUERIES[name]
-            .replace("DIMENSIONS", str(self.dimensions))
-            .replace("PARTITION", str(partition_id))
+    def _statement(self, sql: str, partition_id: int) -> str:
+        return sql.replace("DIMENSIONS", str(self.dimensions)).replace(
+            "PARTITION", str(partition_id)
         )
 
     async def _index_if_worthwhile(self, partition: Partition) -> None:
@@ -252,12 +262,15 @@ class PostgresEmbeddings:
                 return
             self._building.add(state[0])
         thread = threading.Thread(
-            target=self.build_index, args=(state[0],), name="build-hnsw", daemon=True
+            target=self.build_index,
+            args=(state[0], queries_of(partition)),
+            name="build-hnsw",
+            daemon=True,
         )
         self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
         thread.start()
 
-    def build_index(self, partition_id: int) -> None:
+    def build_index(self, partition_id: int, queries: Mapping[str, str] = _QUERIES) -> None:
         """Build the approximate index of a large project, beside running searches.
 
         Of several processes, one does it.
@@ -268,16 +281,18 @@ class PostgresEmbeddings:
             return  # checked again with later vectors
         try:
             connection = PostgresConnection(raw)
-            locked = connection.execute(self._statement("index_lock", partition_id)).fetchone()
+            locked = connection.execute(
+                self._statement(queries["index_lock"], partition_id)
+            ).fetchone()
             if locked is None or not locked[0]:
                 return
             name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
             if (name, False) in connection.execute(
-                _QUERIES["embedding_indexes"]
+                queries["embedding_indexes"]
             ).fetchall():  # left by an interrupted build
-                connection.execute(self._statement("index_drop", partition_id))
-            connection.execute(_QUERIES["index_room"], {"room": INDEX_MEMORY})
-            connection.execute(self._statement("index_build", partition_id))
+                connection.execute(self._statement(queries["index_drop"], partition_id))
+            connection.execute(queries["index_room"], {"room": INDEX_MEMORY})
+            connection.execute(self._statement(queries["index_build"], partition_id))
         except psycopg.Error as failed:
             log.warning(
                 "the vector index of partition %d was not built: %s",
@@ -288,6 +303,15 @@ class PostgresEmbeddings:
             raw.close()
             with self._guard:
                 self._building.discard(partition_id)
+
+
+def _is_selective(
+    connection: PostgresConnection, queries: Mapping[str, str], below: dict[str, Any]
+) -> bool:
+    row = connection.execute(
+        queries["below_count"], {**below, "limit": SELECTIVE_PREFIX + 1}
+    ).fetchone()
+    return row is not None and int(row[0]) <= SELECTIVE_PREFIX
 
 
 def vector_length(connection: PostgresConnection) -> int:
@@ -319,13 +343,13 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
         before = vector_length(connection)
         if before == dimensions:
             return before, 0
-        for name, _ in connection.execute(_QUERIES["embedding_indexes"]).fetchall():
-            connection.execute(f"DROP INDEX {name}")  # our own name, ending in a number
-        connection.execute(_QUERIES["embedding_clear"])
-        connection.execute(_QUERIES["embedding_resize"].replace("DIMENSIONS", str(dimensions)))
-        connection.execute(
-            _QUERIES["embedding_in_place" if dimensions <= PLAIN_DIMENSIONS else "embedding_aside"]
-        )
+        storage = "embedding_in_place" if dimensions <= PLAIN_DIMENSIONS else "embedding_aside"
+        for queries in (_QUERIES, _EXTRACT_QUERIES):
+            for name, _ in connection.execute(queries["embedding_indexes"]).fetchall():
+                connection.execute(f"DROP INDEX {name}")  # our own name, ending in a number
+            connection.execute(queries["embedding_clear"])
+            connection.execute(queries["embedding_resize"].replace("DIMENSIONS", str(dimensions)))
+            connection.execute(queries[storage])
         queued = connection.execute(_QUERIES["embed_all_again"]).fetchone()
         return before, int(queued[0]) if queued else 0
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 import orjson
 
 from commonplace.files.engine.reindex import TEXT
+from commonplace.files.store.extracts.reader import SqlExtractStore
+from commonplace.files.store.extracts.writer import ExtractWriter
 from commonplace.files.store.index_store import SqlIndexStore, key_of
 from commonplace.files.store.postgres import QUERIES, PostgresIndexUnits
 from commonplace.files.store.postgres_words import add_words
@@ -114,7 +116,14 @@ def postgres_index(
     """Return the `ChunkStore` and `JobStore` for any number of servers and workers."""
     outbox = outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS)
     words = PostgresWordIndex(postings, lexical, now)
-    return SqlIndexStore(PostgresIndexUnits(database), words, outbox, now, vectors, versions)
+    extracts = ExtractWriter(QUERIES, postings, words.storable)
+    units = PostgresIndexUnits(database)
+    return SqlIndexStore(units, words, outbox, now, vectors, versions, extracts=extracts)
+
+
+def postgres_extracts(database: PostgresDatabase) -> SqlExtractStore:
+    """Return the `ExtractStore` of a team."""
+    return SqlExtractStore(PostgresIndexUnits(database), QUERIES)
 
 
 def postgres_symbols(database: PostgresDatabase) -> SqlSymbolStore:

@@ -20,7 +20,6 @@ from commonplace.files.engine.reindex import CONTEXT, TEXT
 from commonplace.files.store.index_store import COLLECTION, key_of
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LexicalMode
-from commonplace.search.lexical.bm25 import idf
 from commonplace.search.lexical.plan import MAX_LOOKUPS, MAX_QUERY_TERMS, informative_first
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.ranking import SCORE_DIGITS, TIE_ROOM
@@ -36,6 +35,7 @@ from commonplace.search.model import (
     Terms,
     upper_bound,
 )
+from commonplace.search.rarity import idf
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.failures import describe_publicly
 from commonplace.storage.postgres.connection import PostgresConnection

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from commonplace.files.engine.change import SizeLimits
 from commonplace.files.engine.sync import SyncOutcome, SyncWrite
+from commonplace.files.extracts.model import ExtractChange, IndexedExtract
 from commonplace.files.model import (
     Deleted,
     FileContent,
@@ -41,13 +42,14 @@ from commonplace.files.symbols import (
     SymbolUse,
 )
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.model import Passage
+from commonplace.search.model import Partition, Passage
 from commonplace.storage.outbox import LargeJobs
 
 Decide = Callable[[FileSituation], bytes]
 """The rules of a mutation: return the new content, or raise to change nothing. Pure."""
 
 
+NO_EXTRACTS = ExtractChange()
 VECTOR_LEASE_SECONDS = 15.0  # renewed while a model works; a killed worker is noticed after it
 
 
@@ -275,11 +277,19 @@ class SymbolStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class IndexSource:
+    """A file as the index worker read it, with its extracts that are in the index."""
+
+    source: Source
+    extracts: tuple[IndexedExtract, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexStep:
     """A part of a change of one file, to be applied in one transaction.
 
-    `terms` are those of the added chunks, then of the reworded ones. The last step ends the job,
-    and its `symbols` replace those of the file.
+    `terms` are those of the added chunks, then of the reworded ones; so are `extract_terms`. The
+    last step ends the job, and its `symbols` replace those of the file.
     """
 
     job: Job
@@ -288,6 +298,8 @@ class IndexStep:
     terms: Sequence[Terms]
     last: bool
     symbols: FileSymbols | None = None
+    extracts: ExtractChange = NO_EXTRACTS
+    extract_terms: Sequence[Terms] = ()
 
 
 class JobStore(Protocol):
@@ -319,7 +331,7 @@ class JobStore(Protocol):
         """Extend the leases of this owner on these jobs."""
         ...
 
-    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[IndexSource]:
         """Return the files of the first jobs, at least one, up to about `max_bytes`."""
         ...
 
@@ -353,14 +365,18 @@ class JobStore(Protocol):
 
 
 class PassageSource(Protocol):
-    """The chunks of a file as passages to embed."""
+    """The chunks or the extracts of a file as passages to embed."""
+
+    def partition(self, tenant: str, project: str) -> Partition:
+        """Return the partition that the passages of a project belong to."""
+        ...
 
     async def passages(self, job: VectorJob) -> list[Passage]:
-        """Return the indexed chunks of a file; none if it is deleted."""
+        """Return the indexed passages of a file; none if it is deleted."""
         ...
 
     async def projects_with_twins(self, job: VectorJob) -> list[Project]:
-        """Return other projects of the tenant that hold a chunk with a text of this file."""
+        """Return other projects of the tenant that hold a passage with a text of this file."""
         ...
 
 

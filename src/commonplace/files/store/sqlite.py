@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from commonplace.files.store.extracts.reader import SqlExtractStore
+from commonplace.files.store.extracts.writer import ExtractWriter
 from commonplace.files.store.file_store import FileDialect, SqlFileStore
 from commonplace.files.store.index_store import SqlIndexStore, key_of
 from commonplace.files.store.symbols.reader import SqlSymbolStore
@@ -27,7 +29,9 @@ INLINE_BYTES = 262_144  # larger reads leave the event loop
 INLINE_ENTRIES = 64  # longer listings too
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 PACKAGE = "commonplace.files.store"
-QUERIES = load_queries(PACKAGE, "common.sql", "common_symbols.sql", "sqlite.sql")
+QUERIES = load_queries(
+    PACKAGE, "common.sql", "common_symbols.sql", "common_extracts.sql", "sqlite.sql"
+)
 VECTOR_QUERIES = load_queries(PACKAGE, "common_vectors.sql", "sqlite_vectors.sql")
 _LISTING = load_queries(PACKAGE, "listing.sql")
 DIALECT = FileDialect(
@@ -144,13 +148,21 @@ def sqlite_index(
     """Return the `ChunkStore` and `JobStore` on one machine; migrates their tables."""
     open_schema(database)
     units, words = SqliteIndexUnits(database), SqliteWordIndex(postings)
-    return SqlIndexStore(units, words, outbox or Outbox(QUERIES), now, vectors, versions)
+    extracts = ExtractWriter(QUERIES, postings, words.storable)
+    outbox = outbox or Outbox(QUERIES)
+    return SqlIndexStore(units, words, outbox, now, vectors, versions, extracts=extracts)
 
 
 def sqlite_symbols(database: Database) -> SqlSymbolStore:
     """Return the `SymbolStore` on one machine; migrates its tables."""
     open_schema(database)
     return SqlSymbolStore(SqliteIndexUnits(database), QUERIES)
+
+
+def sqlite_extracts(database: Database) -> SqlExtractStore:
+    """Return the `ExtractStore` on one machine; migrates its tables."""
+    open_schema(database)
+    return SqlExtractStore(SqliteIndexUnits(database), QUERIES)
 
 
 def sqlite_vector_jobs(

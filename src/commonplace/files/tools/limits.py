@@ -18,18 +18,15 @@ def with_limits(tools: tuple[Tool, ...], settings: FilesSettings) -> tuple[Tool,
     search = settings.search
     chunks = Field(
         default=min(search.limit_default, search.limit_max),
-        description=f"Most chunks to return, up to {search.limit_max}.",
+        description=f"At most {search.limit_max}.",
     )
     entries = Field(
         default=min(settings.list_limit_default, settings.list_limit_max),
-        description=f"Most entries to return, up to {settings.list_limit_max}; has_more tells "
-        f"whether there are more.",
+        description=f"At most {settings.list_limit_max}. has_more tells whether there are more.",
     )
     content = Field(
-        description="Text to write. Encode binary data to text (for example Base64) first. One "
-        "call carries up to "
-        f"{settings.max_payload_bytes} bytes; a file holds up to {settings.max_file_bytes}: "
-        f"write a larger one in parts with APPEND."
+        description=f"Text, at most {settings.max_payload_bytes} bytes; append more. A file holds "
+        f"up to {settings.max_file_bytes}. Encode binary data first, for example as Base64."
     )
     inputs = {
         "file_search": create_model(

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.files.errors import INVALID_OFFSET, IS_DIRECTORY, NOT_FOUND
+from commonplace.files.model import ReadText
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import (
     COMMON_ERRORS,
@@ -21,7 +22,7 @@ from commonplace.files.tools.shapes import (
     entry_out,
     moment,
 )
-from commonplace.kernel.errors import INVALID_ARGUMENT
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 
 class FileStatInput(Arguments):
@@ -67,9 +68,8 @@ def file_stat_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_stat",
         toolset="files",
         title="Stat a file",
-        description="Tell whether a path exists in a project, whether it is a FILE or a "
-        "DIRECTORY, its size, times and content hash. "
-        "A missing path is an answer (exists=false), not an error.",
+        description="Type, size, times and content hash of a path. A missing one is exists=false, "
+        "not an error.",
         input=FileStatInput,
         output=FileStatOutput,
         handler=stat,
@@ -81,8 +81,12 @@ def file_stat_tool(service: Callable[[], FilesService]) -> Tool:
 class FileReadInput(Arguments):
     project: ProjectName
     path: PathName
-    offset: int = Field(default=0, description="First byte to read. Beyond the end: empty content.")
-    length: int = Field(default=-1, description="Bytes to read; -1 = to the end.")
+    offset: int = Field(default=0, description="First byte. Beyond the end the content is empty.")
+    length: int = Field(default=-1, description="Bytes; -1 is to the end.")
+    start_line: int | None = Field(
+        default=None, ge=1, description="From 1; lines instead of bytes. Only LF ends a line."
+    )
+    end_line: int | None = Field(default=None, ge=1, description="Included. Default the last line.")
 
 
 class FileReadOutput(TypedDict):
@@ -90,36 +94,61 @@ class FileReadOutput(TypedDict):
     content_encoding: str
     file_seek_start_bytes: int
     file_seek_end_bytes: int
+    start_line: NotRequired[int]
+    end_line: NotRequired[int]
+    total_lines: NotRequired[int]
     size: int
     content_hash: str
 
 
 def file_read_tool(service: Callable[[], FilesService]) -> Tool:
     async def read(ctx: Context, args: FileReadInput) -> FileReadOutput:
-        found = await service().read(ctx.auth, args.project, args.path, args.offset, args.length)
-        return {
-            "content": found.content,
-            "content_encoding": "utf-8",
-            "file_seek_start_bytes": found.start,
-            "file_seek_end_bytes": found.end,
-            "size": found.entry.size,
-            "content_hash": found.entry.content_hash or "",
-        }
+        if args.start_line is None and args.end_line is None:
+            found = await service().read(
+                ctx.auth, args.project, args.path, args.offset, args.length
+            )
+        elif (args.offset, args.length) == (0, -1):
+            found = await service().read_lines(
+                ctx.auth, args.project, args.path, args.start_line or 1, args.end_line
+            )
+        else:
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                "A read takes lines or bytes, not both.",
+                hint="Leave out offset and length, or start_line and end_line.",
+                details={"field": "start_line" if args.start_line is not None else "end_line"},
+            )
+        return _read_output(found)
 
     return Tool(
         name="file_read",
         toolset="files",
         title="Read a file",
-        description="Read a file as UTF-8 text, whole or a range of bytes. A range that "
-        "would cut a character gives the "
-        "whole characters inside it; file_seek_start_bytes and file_seek_end_bytes are the "
-        "bytes really served.",
+        description="Read a text file: whole, a range of lines, or a range of bytes (only whole "
+        "characters of it).",
         input=FileReadInput,
         output=FileReadOutput,
         handler=read,
         field_codes=FIELD_CODES,
         errors=(*COMMON_ERRORS, NOT_FOUND, IS_DIRECTORY, INVALID_OFFSET, INVALID_ARGUMENT),
+        large=True,
     )
+
+
+def _read_output(found: ReadText) -> FileReadOutput:
+    answer: FileReadOutput = {
+        "content": found.content,
+        "content_encoding": "utf-8",
+        "file_seek_start_bytes": found.start,
+        "file_seek_end_bytes": found.end,
+        "size": found.entry.size,
+        "content_hash": found.entry.content_hash or "",
+    }
+    if found.lines is not None:
+        answer["start_line"], answer["end_line"] = found.lines
+    if found.total_lines is not None:
+        answer["total_lines"] = found.total_lines
+    return answer
 
 
 class FileListInput(Arguments):
@@ -127,10 +156,10 @@ class FileListInput(Arguments):
     path: PathName = ""
     depth: int = Field(
         default=1,
-        description="0 = the path itself, 1 = its children, more = recursive to that depth.",
+        description="0 is the path itself, 1 its children.",
     )
     limit: int = Field(
-        default=256, description="Most entries to return; has_more tells whether there are more."
+        default=256, description="At most 1024. has_more tells whether there are more."
     )
 
 
@@ -156,14 +185,13 @@ def file_list_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_list",
         toolset="files",
         title="List a directory",
-        description="List files and directories of a project below a path, sorted by path. "
-        "Directories exist through "
-        "the files below them.",
+        description="List a directory of a project, sorted by path.",
         input=FileListInput,
         output=FileListOutput,
         handler=listing,
         field_codes=FIELD_CODES,
         errors=(*COMMON_ERRORS, NOT_FOUND, INVALID_ARGUMENT),
+        large=True,
     )
 
 

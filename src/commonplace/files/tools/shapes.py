@@ -19,31 +19,27 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ProjectName = Annotated[
     str,
     Field(
-        description="Project (an isolated file root), 1 to 128 characters.",
+        description="Isolated file root. 1 to 128 characters.",
         json_schema_extra={"minLength": 1, "maxLength": 128},
     ),
 ]
 PathName = Annotated[
     str,
     Field(
-        description='Absolute path below the project root, such as "/notes/a.md"; "" is the '
-        "root. Letters, digits and / _ - . only.",
+        description='Such as /notes/a.md; "" is the root. Letters, digits and / _ - . only.',
         json_schema_extra={"maxLength": 512},
     ),
 ]
 PathPrefix = Annotated[
     str,
     Field(
-        description='Only paths that start with this string, such as "/docs/" or "/docs/api".',
+        description="Start of paths. Any string, such as /docs/ or /docs/api.",
         json_schema_extra={"maxLength": 512},
     ),
 ]
 IfMatch = Annotated[
     str | None,
-    Field(
-        description='Only if the file\'s content_hash is this one; "" = only if there is no such '
-        "file yet."
-    ),
+    Field(description='Present content_hash; "" if there is no file. Otherwise nothing changes.'),
 ]
 
 FIELD_CODES = {

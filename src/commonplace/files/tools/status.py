@@ -130,6 +130,8 @@ class FileIndexStatusOutput(TypedDict):
     waiting_reasons: list[str]
     outdated: int
     symbols: int
+    operations: int
+    skipped_descriptions: list[IndexDeadLetter]
     missing_grammars: list[str]
     up_to_date: bool
     oldest_queued_at: str | None
@@ -150,6 +152,10 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
             "waiting_reasons": list(state.waiting_reasons),
             "outdated": state.outdated,
             "symbols": state.definitions,
+            "operations": state.extracts,
+            "skipped_descriptions": [
+                {"file_path": path, "error": note} for path, note in state.extract_notes
+            ],
             "missing_grammars": list(missing_grammars()),
             "up_to_date": state.up_to_date,
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
@@ -167,8 +173,9 @@ def file_index_status_tool(service: Callable[[], FilesService]) -> Tool:
         "search by meaning: files whose vectors are missing, and those that wait "
         "for a model key, with the reasons. `outdated` files were indexed by an older version; "
         "they are searchable, and indexed again in the background. `symbols` counts the "
-        "definitions in the symbol index; code in a language of `missing_grammars` is indexed as "
-        "plain text.",
+        "definitions in the symbol index, `operations` those of API descriptions among the files; "
+        "`skipped_descriptions` could not be read, whole or in part. Code in a language of "
+        "`missing_grammars` is indexed as plain text.",
         input=FileIndexStatusInput,
         output=FileIndexStatusOutput,
         handler=index_status,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
+from commonplace.files.engine.edits import MOST_EDITS, TextEdit
 from commonplace.files.errors import (
     ALREADY_EXISTS,
     CONTENT_CHANGED,
@@ -55,24 +56,21 @@ def _entry_fields(entry: FileEntry) -> tuple[int, str, str]:
 class FileWriteInput(Arguments):
     project: ProjectName
     path: PathName
-    content: str = Field(
-        description="Text to write. Encode binary data to text (for example Base64) first."
-    )
-    content_encoding: Literal["utf-8"] = Field(default="utf-8", description="Always utf-8.")
+    content: str = Field(description="Text. Encode binary data first, for example as Base64.")
+    content_encoding: Literal["utf-8"] = "utf-8"
     offset: int = Field(
         default=0,
-        description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE needs 0).",
+        description="First byte of OVERWRITE. APPEND ignores it, TRUNCATE needs 0.",
     )
     mode: WriteMode = Field(
         default=WriteMode.APPEND,
-        description="APPEND writes at the end, TRUNCATE replaces the content, OVERWRITE replaces "
-        "bytes from offset on.",
+        description="TRUNCATE replaces the content, OVERWRITE bytes from offset on. APPEND writes "
+        "at the end.",
     )
     if_match: IfMatch = None
     source_path: str | None = Field(
         default=None,
-        description="Original path of a file whose name is not legal here; `path` spells each "
-        "illegal byte of it as _xHH.",
+        description="Original path if illegal here. `path` spells each illegal byte as _xHH.",
     )
 
 
@@ -108,9 +106,8 @@ def file_write_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_write",
         toolset="files",
         title="Write a file",
-        description="Write text to a file; file and parent directories are created as "
-        "needed. The default mode is APPEND: pass "
-        "mode=TRUNCATE to replace the content. Durable when it returns.",
+        description="Write a text file; missing directories are created. The default APPENDs: pass "
+        "mode=TRUNCATE to replace the content.",
         input=FileWriteInput,
         output=FileWriteOutput,
         handler=write,
@@ -121,22 +118,53 @@ def file_write_tool(service: Callable[[], FilesService]) -> Tool:
         field_codes=FIELD_CODES,
         errors=(*STORING_ERRORS, NOT_DIRECTORY, INVALID_OFFSET),
         redact=frozenset({"content"}),
+        core=True,
+    )
+
+
+class TextEditInput(Arguments):
+    old_text: str = Field(
+        description="Exact text to replace, white space included. It must occur once.", min_length=1
+    )
+    new_text: str = Field(description="Text in its place.")
+    replace_all: bool = Field(
+        default=False, strict=True, description="Every occurrence. Otherwise there must be one."
     )
 
 
 class FileEditInput(Arguments):
     project: ProjectName
     path: PathName
-    old_text: str = Field(
-        description="Exact text to replace, white space included. It must occur once.", min_length=1
+    old_text: str | None = Field(
+        default=None,
+        description="Exact text to replace, white space included. It must occur once.",
+        min_length=1,
     )
-    new_text: str = Field(description="Text to put in its place.")
+    new_text: str | None = Field(default=None, description="Text in its place.")
     replace_all: bool = Field(
-        default=False,
-        strict=True,
-        description="Replace every occurrence instead of requiring exactly one.",
+        default=False, strict=True, description="Every occurrence. Otherwise there must be one."
+    )
+    edits: list[TextEditInput] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_EDITS,
+        description="Several edits in order, all or none, instead of old_text and new_text.",
     )
     if_match: IfMatch = None
+
+    @model_validator(mode="after")
+    def _require_one_form(self) -> FileEditInput:
+        single = self.old_text is not None and self.new_text is not None
+        mixed = self.old_text is not None or self.new_text is not None or self.replace_all
+        if (self.edits is None and not single) or (self.edits is not None and mixed):
+            raise ValueError("give old_text and new_text, or edits")
+        return self
+
+    def sequence(self) -> list[TextEdit]:
+        """Return the edits in order."""
+        if self.edits is not None:
+            return [TextEdit(edit.old_text, edit.new_text, edit.replace_all) for edit in self.edits]
+        return [TextEdit(self.old_text or "", self.new_text or "", self.replace_all)]
 
 
 class FileEditOutput(TypedDict):
@@ -149,13 +177,7 @@ class FileEditOutput(TypedDict):
 def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
     async def edit(ctx: Context, args: FileEditInput) -> FileEditOutput:
         count, entry = await service().edit(
-            ctx.auth,
-            args.project,
-            args.path,
-            args.old_text,
-            args.new_text,
-            args.replace_all,
-            args.if_match,
+            ctx.auth, args.project, args.path, args.sequence(), args.if_match
         )
         size, updated_at, digest = _entry_fields(entry)
         return {
@@ -169,8 +191,9 @@ def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_edit",
         toolset="files",
         title="Edit a file",
-        description="Replace an exact piece of text in a file. It must occur exactly once, "
-        "or pass replace_all; otherwise nothing changes and the error says how often it occurs.",
+        description="Replace exact pieces of text in a file, one or several in order, all or none. "
+        "Each must occur exactly once, or pass replace_all; otherwise nothing changes and the "
+        "error says which edit failed, how often its text occurs and on which lines.",
         input=FileEditInput,
         output=FileEditOutput,
         handler=edit,
@@ -181,7 +204,7 @@ def file_edit_tool(service: Callable[[], FilesService]) -> Tool:
         scope=Scope.WRITE,
         field_codes=FIELD_CODES,
         errors=(*STORING_ERRORS, NOT_FOUND, EDIT_NOT_UNIQUE),
-        redact=frozenset({"old_text", "new_text"}),
+        redact=frozenset({"old_text", "new_text", "edits"}),
     )
 
 
@@ -189,7 +212,7 @@ class FileDeleteInput(Arguments):
     project: ProjectName
     path: PathName
     recursive: bool = Field(
-        default=False, strict=True, description="Delete a directory with everything below it."
+        default=False, strict=True, description="A directory with everything below."
     )
 
 
@@ -207,9 +230,7 @@ def file_delete_tool(service: Callable[[], FilesService]) -> Tool:
         name="file_delete",
         toolset="files",
         title="Delete a file",
-        description="Delete a file, or with recursive=true a directory with everything below "
-        "it. file_restore brings it back within "
-        "the retention. The project root cannot be deleted.",
+        description="Delete a file or directory; file_restore brings it back.",
         input=FileDeleteInput,
         output=FileDeleteOutput,
         handler=delete,

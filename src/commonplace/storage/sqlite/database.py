@@ -34,6 +34,7 @@ Result = TypeVar("Result")
 CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
 OPENING_SECONDS = 15.0  # longest wait while another process creates or migrates the database
 OPENING_PAUSE_SECONDS = 0.005
+EMPTYING_SECONDS = 5.0  # longest wait for readers while the log is emptied
 READER_THREADS = 2
 CACHE_KIB = 16_384
 MAPPED_BYTES = 1 << 30
@@ -53,14 +54,17 @@ class Database:
         durable: bool = True,
         cache_kib: int = CACHE_KIB,
         mapped_bytes: int = MAPPED_BYTES,
+        overwrite_deleted: bool = False,
     ) -> None:
         """Open a file, creating it if needed.
 
         `cache_kib` and `mapped_bytes` apply to each connection and count as memory of the process.
+        With `overwrite_deleted`, deleted content is overwritten with zeros in the file.
         """
         self.path = path
         self._cache_kib = cache_kib
         self._mapped_bytes = mapped_bytes
+        self._overwrite_deleted = overwrite_deleted
         self._lock_timeout_seconds = lock_timeout_seconds
         self._durable = durable
         self._local = threading.local()
@@ -139,6 +143,26 @@ class Database:
         self._writer.submit(work, future, lock_timeout_seconds)
         return future.result()
 
+    def empty_log(self, *, compact: bool = False) -> bool:
+        """Move the log into the file and cut it, so that it holds no earlier content; blocks.
+
+        With `compact`, the file is rewritten first, which drops what earlier deletions left.
+        Returns False if a reader or another process was in the way.
+        """
+        connection = self.reader()
+        connection.execute("PRAGMA query_only = 0")
+        connection.set_busy_handler(BusyHandler(EMPTYING_SECONDS))
+        try:
+            if compact:
+                connection.execute("VACUUM")
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        finally:
+            connection.set_busy_handler(BusyHandler(self._lock_timeout_seconds))
+            connection.execute("PRAGMA query_only = 1")
+        return True
+
     def close(self) -> None:
         """Finish queued writes, then close every connection. Idempotent."""
         with self._lock:
@@ -190,6 +214,7 @@ class Database:
         connection.execute(f"PRAGMA mmap_size = {self._mapped_bytes}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute("PRAGMA journal_size_limit = 67108864")
+        connection.execute(f"PRAGMA secure_delete = {int(self._overwrite_deleted)}")
         # Creates the log, so that its identity is known.
         connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
         connection.set_busy_handler(BusyHandler(self._lock_timeout_seconds))

@@ -65,6 +65,14 @@ SAMPLES[6] = (
     """
 )
 SAMPLES[7] = SAMPLES[6]
+SAMPLES[8] = (
+    SAMPLES[7]
+    + """
+    INSERT INTO mcp_file_extracts (apikey_hash, project, file_path, position, extract_key,
+    content_hash, title, summary, content, facts, start_line, end_line)
+    VALUES (:tenant, 'p', '/old.md', 0, '/k', :hash, '', '', 'old', '{}', 0, 0);
+    """
+)
 """What a database of each released version of the files schema could hold."""
 
 

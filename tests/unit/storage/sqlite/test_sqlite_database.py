@@ -256,12 +256,12 @@ def test_a_unit_with_a_short_timeout_does_not_wait_for_a_patient_one(tmp_path: P
 
 
 OPEN = """
-import sys, time
+import sys
 from pathlib import Path
 from commonplace.storage.sqlite.database import Database
 
-while time.time() < float(sys.argv[2]):
-    pass
+print("ready", flush=True)
+sys.stdin.readline()
 database = Database(Path(sys.argv[1]))
 database.write_now(lambda connection: connection.execute("CREATE TABLE IF NOT EXISTS t (x)"))
 database.close()
@@ -270,13 +270,21 @@ database.close()
 
 def test_processes_may_create_one_database_at_the_same_moment(tmp_path: Path) -> None:
     for attempt in range(3):
-        together = str(time.time() + 1.5)  # when all of them have been imported
         opened = [
             subprocess.Popen(
-                [sys.executable, "-c", OPEN, str(tmp_path / f"{attempt}.db"), together],
+                [sys.executable, "-c", OPEN, str(tmp_path / f"{attempt}.db")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
             for _ in range(4)
         ]
+        for process in opened:
+            assert process.stdout is not None
+            process.stdout.readline()
+        for process in opened:
+            assert process.stdin is not None
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
         errors = [process.communicate(timeout=60)[1] for process in opened]
         assert errors == [b""] * 4

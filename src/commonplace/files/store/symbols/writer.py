@@ -45,6 +45,8 @@ class SymbolWriter:
                 "chunker": self.versions.chunker,
                 "analysis": self.versions.analysis,
                 "grammar_missing": int(symbols.grammar_missing),
+                "extracts": self.versions.extracts if symbols.has_extracts else 0,
+                "extracts_note": self._storable(symbols.extracts_note),
             },
         ).fetchone()
         assert row is not None

@@ -10,15 +10,14 @@ import asyncio
 import hashlib
 import os
 import platform
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
-from commonplace.files.engine.change import SizeLimits
 from commonplace.files.engine.checkout import find_checkout
-from commonplace.files.engine.folder import FolderFile, Scan, Skipped, read_bytes, scan, text_of
+from commonplace.files.engine.folder import FolderFile, Scan, Skipped, scan
 from commonplace.files.engine.naming import SpelledName, stored_paths
 from commonplace.files.engine.sync import (
     SyncAction,
@@ -31,17 +30,16 @@ from commonplace.files.engine.sync import (
     plan_sync,
 )
 from commonplace.files.errors import RESOURCE_BUSY
+from commonplace.files.folders.folder_reader import FolderReader
 from commonplace.files.model import MAX_PATH_CHARACTERS, FilePath, StoredFile, project_name
+from commonplace.files.project_sync import MAX_STEPS, ProjectView
 from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.hidden_characters import has_hidden
 
-INVENTORY_PAGE = 5_000
-BATCH_FILES = 64  # written in one change; a caller of the same project waits that long
 BATCH_BYTES = 2_000_000
 BUSY_TRIES = 5
-RACY_SECONDS = 2.0  # a file written so recently may change again without a new time
 MEANWHILE = "changed in the project during the sync"
 
 
@@ -96,28 +94,53 @@ def folder_origin(folder: Path, name: str | None = None) -> str:
     return hashlib.sha256(machine.encode() + b"\0" + os.fsencode(folder.resolve())).hexdigest()
 
 
+class SyncTarget(Protocol):
+    """The project that a folder is synchronised with, in this process or on a server."""
+
+    async def view(self, origin: str, after: str) -> ProjectView:
+        """Return the page of paths behind `after`."""
+        ...
+
+    async def apply(
+        self, origin: str, batch: Sequence[SyncWrite], *, takes_over: bool
+    ) -> list[SyncOutcome | CommonplaceError]:
+        """Do steps in one change."""
+        ...
+
+
+class LocalProject:
+    """A project of this installation. Implements `SyncTarget`."""
+
+    def __init__(self, service: FilesService, caller: AuthContext, project: str) -> None:
+        self._sync = service.sync
+        self._caller = caller
+        self._project = project_name(project)
+
+    async def view(self, origin: str, after: str) -> ProjectView:
+        return await self._sync.view(self._caller, self._project, origin, after)
+
+    async def apply(
+        self, origin: str, batch: Sequence[SyncWrite], *, takes_over: bool
+    ) -> list[SyncOutcome | CommonplaceError]:
+        for left in reversed(range(BUSY_TRIES)):
+            try:
+                return await self._sync.apply(
+                    self._caller, self._project, origin, batch, takes_over=takes_over
+                )
+            except CommonplaceError as busy:
+                if busy.code is not RESOURCE_BUSY or not left:
+                    raise
+        raise AssertionError
+
+
 class FolderSync:
     """Keeps a project in step with a folder. `run` it as often as the folder changes."""
 
-    def __init__(
-        self,
-        service: FilesService,
-        caller: AuthContext,
-        project: str,
-        folder: Path,
-        name: str | None = None,
-    ) -> None:
-        self._store = service.store
-        self._service = service
-        self._caller = caller
-        self._project = project_name(project)
+    def __init__(self, target: SyncTarget, folder: Path, name: str | None = None) -> None:
+        self._target = target
         self._folder = folder.resolve()
         self._origin = folder_origin(folder, name)
-        settings = service.settings
-        self._limits = SizeLimits(
-            settings.max_file_bytes, settings.max_project_bytes, settings.max_tenant_bytes or None
-        )
-        self._reader = _FolderReader(settings.max_file_bytes)
+        self._reader = FolderReader()
 
     async def run(
         self,
@@ -131,18 +154,15 @@ class FolderSync:
         options = options or SyncOptions()
         report = SyncReport()
         found = await asyncio.to_thread(self._scan)
-        inventory = await self._inventory()
-        own, others = await self._store.sync_entries(
-            self._caller.apikey_hash, self._project, self._origin
-        )
-        known = own
+        project = await self._view()
+        inventory, others, known = project.files, project.others, project.own
         if options.take_over:
             brought = {p: h for p, h in others.items() if _hash_in(inventory, p) == h}
-            known = {**brought, **own}
+            known = {**brought, **project.own}
         if not options.allow_empty and (not self._folder.is_dir() or (known and not found.files)):
             raise _refuse_empty(self._folder, len(known))
         files = self._name(found.files, inventory, report)
-        await asyncio.to_thread(self._reader.read, files, report)
+        await asyncio.to_thread(self._reader.read, files, report.skipped, project.max_file_bytes)
         views = self._views(files, inventory, known, found)
         plan = plan_sync(views, force=options.force)
         report.unchanged, report.ignored = plan.unchanged, len(found.ignored)
@@ -164,24 +184,30 @@ class FolderSync:
             return Scan()
         return scan(self._folder, checkout=find_checkout(self._folder))
 
-    async def _inventory(self) -> dict[str, StoredFile]:
-        found: dict[str, StoredFile] = {}
-        after = ""
-        while page := await self._service.inventory(
-            self._caller, self._project, "", after, INVENTORY_PAGE
-        ):
-            found |= {file.path: file for file in page}
-            after = page[-1].path
-        return found
+    async def _view(self) -> ProjectView:
+        """Read the project, page by page."""
+        view = await self._target.view(self._origin, "")
+        while view.next is not None:
+            page = await self._target.view(self._origin, view.next)
+            view = ProjectView(
+                {**view.files, **page.files},
+                {**view.own, **page.own},
+                {**view.others, **page.others},
+                page.max_file_bytes,
+                page.next,
+            )
+        return view
 
     def _name(
         self,
         candidates: Sequence[FolderFile],
-        inventory: dict[str, StoredFile],
+        inventory: Mapping[FilePath, StoredFile],
         report: SyncReport,
     ) -> dict[FilePath, FolderFile]:
         """Choose the stored path of each file."""
-        sources = {path: file.provenance.source_path for path, file in inventory.items()}
+        sources: dict[str, str | None] = {
+            path: file.provenance.source_path for path, file in inventory.items()
+        }
         paths = stored_paths([candidate.path for candidate in candidates], sources)
         files = {}
         for candidate in candidates:
@@ -201,8 +227,8 @@ class FolderSync:
     def _views(
         self,
         files: dict[FilePath, FolderFile],
-        inventory: dict[str, StoredFile],
-        known: dict[FilePath, str],
+        inventory: Mapping[FilePath, StoredFile],
+        known: Mapping[FilePath, str],
         found: Scan,
     ) -> SyncViews:
         unreadable = self._reader.unreadable
@@ -253,12 +279,12 @@ class FolderSync:
         batch: list[SyncWrite] = []
         room = BATCH_BYTES
         for step in steps:
-            write = self._reader.write_of(step, files.get(step.path), report)
+            write = self._reader.write_of(step, files.get(step.path), report.skipped)
             if write is None:
                 continue
             batch.append(write)
             room -= len(write.content)
-            if len(batch) == BATCH_FILES or room <= 0:
+            if len(batch) == MAX_STEPS or room <= 0:
                 yield batch
                 batch, room = [], BATCH_BYTES
         if batch:
@@ -269,7 +295,7 @@ class FolderSync:
     ) -> list[SyncStep]:
         """Apply steps in one change; return moves that were blocked."""
         blocked = []
-        outcomes = await self._store_batch(batch, options.take_over)
+        outcomes = await self._target.apply(self._origin, batch, takes_over=options.take_over)
         for write, outcome in zip(batch, outcomes, strict=True):
             step = write.step
             if outcome is SyncOutcome.DONE:
@@ -287,112 +313,16 @@ class FolderSync:
                 report.skipped.append(Skipped(step.path, reason))
         return blocked
 
-    async def _store_batch(
-        self, batch: Sequence[SyncWrite], takes_over: bool
-    ) -> list[SyncOutcome | CommonplaceError]:
-        for left in reversed(range(BUSY_TRIES)):
-            try:
-                return await self._store.apply_sync(
-                    self._caller.apikey_hash,
-                    self._project,
-                    self._origin,
-                    batch,
-                    self._limits,
-                    takes_over=takes_over,
-                )
-            except CommonplaceError as busy:
-                if busy.code is not RESOURCE_BUSY or not left:
-                    raise
-        raise AssertionError
 
-
-class _FolderReader:
-    """Contents of a folder's files by stored path; unchanged files are not read again."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._stamps: dict[FilePath, tuple[tuple[int, int, int], str]] = {}
-        self.digests: dict[FilePath, str] = {}
-        self.unreadable: set[FilePath] = set()
-
-    def read(self, files: dict[FilePath, FolderFile], report: SyncReport) -> None:
-        """Hash the files; report those that cannot be stored."""
-        self.digests, self.unreadable = {}, set()
-        stamps = {}
-        for path, file in files.items():
-            try:
-                stamp, is_settled = _stamp(file.source)
-                known = self._stamps.get(path)
-                if known is None or known[0] != stamp:
-                    known = (stamp, hashlib.sha256(self._text(file)).hexdigest())
-            except _NotStorableError as problem:
-                report.skipped.append(Skipped(file.path, str(problem)))
-            except OSError as error:
-                self._note_unreadable(path, file, error, report)
-            else:
-                self.digests[path] = known[1]
-                if is_settled:
-                    stamps[path] = known
-        self._stamps = stamps
-
-    def write_of(
-        self, step: SyncStep, file: FolderFile | None, report: SyncReport
-    ) -> SyncWrite | None:
-        """Return a step with its content as it is now; None if it cannot be read any more."""
-        if file is None:
-            return SyncWrite(step)
-        source_path = None if file.path == step.path else file.path
-        if step.action is not SyncAction.PUT:
-            return SyncWrite(step, source_path=source_path)
-        try:
-            content = self._text(file)
-        except _NotStorableError as problem:
-            report.skipped.append(Skipped(file.path, str(problem)))
-            return None
-        except OSError as error:
-            self._note_unreadable(step.path, file, error, report)
-            return None
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != step.digest:  # written since it was hashed
-            self._stamps.pop(step.path, None)
-        return SyncWrite(replace(step, digest=digest), content, source_path)
-
-    def _text(self, file: FolderFile) -> bytes:
-        data = read_bytes(file.source, self._most)
-        if len(data) > self._most:
-            raise _NotStorableError(f"more than {self._most} bytes, the most one file may hold")
-        if text_of(data) is None:
-            raise _NotStorableError("binary, or text that is not UTF-8")
-        return data
-
-    def _note_unreadable(
-        self, path: FilePath, file: FolderFile, error: OSError, report: SyncReport
-    ) -> None:
-        self.unreadable.add(path)
-        reason = f"it cannot be read: {error.strerror or type(error).__name__}"
-        report.skipped.append(Skipped(file.path, reason))
-
-
-class _NotStorableError(Exception):
-    """A file has no text that a project could hold."""
-
-
-def _stamp(source: Path) -> tuple[tuple[int, int, int], bool]:
-    """Return what changes with a file, and whether it will change with the next write."""
-    found = source.lstat()
-    is_settled = time.time() - found.st_mtime > RACY_SECONDS
-    return (found.st_mtime_ns, found.st_size, found.st_ino), is_settled
-
-
-def _hash_in(inventory: dict[str, StoredFile], path: str) -> str | None:
+def _hash_in(inventory: Mapping[FilePath, StoredFile], path: FilePath) -> str | None:
     file = inventory.get(path)
     return file.content_hash if file is not None else None
 
 
 def _explain(
     conflict: SyncConflict,
-    inventory: dict[str, StoredFile],
-    others: dict[FilePath, str],
+    inventory: Mapping[FilePath, StoredFile],
+    others: Mapping[FilePath, str],
     options: SyncOptions,
 ) -> SyncConflict:
     """Say so if the other side of a conflict is the sync of another folder."""

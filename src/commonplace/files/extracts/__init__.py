@@ -1,0 +1,1 @@
+"""What another domain finds inside files and has indexed with them, such as API operations."""

@@ -1,0 +1,1 @@
+"""Extracts over named SQL, the same on both databases."""
