@@ -10,11 +10,12 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.instructions.engine.effective.compiled import CompiledRules
+from commonplace.instructions.engine.effective.comparing import ComparedTexts, TextOverlaps
+from commonplace.instructions.engine.effective.compiled import CompiledRules, RuleChoice
 from commonplace.instructions.engine.effective.fitting import fit
 from commonplace.instructions.engine.effective.merging import RuleMerger
 from commonplace.instructions.engine.effective.outcome import RuleQuestion
-from commonplace.instructions.engine.effective.rule import candidate_of
+from commonplace.instructions.engine.effective.rule import EffectiveCandidate, candidate_of
 from commonplace.instructions.engine.normalise import ReadingRules, normalise
 from commonplace.instructions.tools.effective.rules import show_rules
 
@@ -67,17 +68,57 @@ def _tokens_of(text: str) -> int:
     return len(_encoding().encode(text, disallowed_special=()))
 
 
-def _answer(rules: list[dict[str, Any]], question: RuleQuestion) -> Any:
-    documents = [
+def _candidates(rules: list[dict[str, Any]]) -> list[EffectiveCandidate]:
+    documents = (
         normalise({"id": f"rule-{at}", **rule}, f"rule-{at}", 0.0, ReadingRules()).document.whole()
         for at, rule in enumerate(rules)
         if rule["body"].strip()
-    ]
-    compiled = CompiledRules(map(candidate_of, documents))
-    choice = compiled.choose(question, {})
-    merged = RuleMerger(choice.selected)
+    )
+    return list(map(candidate_of, documents))
+
+
+def _show(
+    choice: RuleChoice, question: RuleQuestion, overlaps: TextOverlaps | None = None
+) -> dict[str, Any]:
+    merged = RuleMerger(choice.selected, overlaps)
     found = fit(merged, choice.offered, choice.left_out, question.paths, question.budget)
-    return show_rules(found, question, "0" * 64), choice
+    return show_rules(found, question, "0" * 64)
+
+
+def _answer(rules: list[dict[str, Any]], question: RuleQuestion) -> Any:
+    choice = CompiledRules(_candidates(rules)).choose(question, {})
+    return _show(choice, question), choice
+
+
+@given(RULES, RULES, QUESTIONS, st.integers(0, 12))
+def test_rules_that_are_followed_answer_like_rules_that_are_read_anew(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], question: RuleQuestion, read: int
+) -> None:
+    rules, texts = CompiledRules(_candidates(before)), ComparedTexts(_candidates(before))
+    texts.overlaps([*rules.candidates][:read])
+    texts.read_some(read)
+    changed = {candidate.key: candidate for candidate in _candidates(after)}
+    for key in rules.candidates.keys() - changed.keys():
+        rules.drop(key)
+        texts.drop(key)
+    for candidate in changed.values():
+        rules.put(candidate)
+        texts.put(candidate)
+    choice = rules.choose(question, {})
+    overlaps = texts.overlaps([chosen.rule.key for chosen in choice.selected])
+    assert _show(choice, question, overlaps) == _answer(after, question)[0]
+
+
+@given(RULES, QUESTIONS, st.integers(0, 12))
+def test_texts_of_files_are_compared_like_those_of_the_catalogue(
+    rules: list[dict[str, Any]], question: RuleQuestion, in_catalogue: int
+) -> None:
+    choice = CompiledRules(_candidates(rules)).choose(question, {})
+    ordered = [chosen.rule for chosen in choice.selected]
+    texts = ComparedTexts(ordered[:in_catalogue])
+    selected = [rule.key for rule in ordered[:in_catalogue]]
+    overlaps = texts.overlaps(selected, ordered[in_catalogue:])
+    assert _show(choice, question, overlaps) == _show(choice, question)
 
 
 @given(RULES, QUESTIONS)

@@ -14,6 +14,7 @@ from commonplace.instructions.store.configuration import CatalogueConfiguration
 from commonplace.instructions.store.directory import FileRetries, InstructionDirectory
 from commonplace.instructions.store.folder import FolderOptions, FolderStore
 from commonplace.instructions.store.journal import state_directory
+from commonplace.instructions.store.kept.place import KeptPlace
 from commonplace.instructions.store.protocol import Trace
 from commonplace.instructions.store.review.backups import BackupFolder, BackupTable
 from commonplace.instructions.store.review.file import ReviewFile
@@ -95,6 +96,7 @@ def build_service(
         ReviewLog(ReviewFile(state)),
         BackupFolder(state),
         folders=_rule_folders(chosen, local),
+        kept=KeptPlace(data, store.loaded_state),
     )
 
     return InstructionsService(
@@ -147,6 +149,7 @@ def build_shared_service(
     database: PostgresDatabase,
     settings: InstructionsSettings | None = None,
     *,
+    kept: KeptPlace | None = None,
     governance: GovernanceSettings | None = None,
     mutation_enabled: Callable[[], bool] | None = None,
     clock: Clock = utc_now,
@@ -182,6 +185,7 @@ def build_shared_service(
         ReviewLog(ReviewTable(database)),
         BackupTable(database),
         folders=_rule_folders(chosen, local),
+        kept=kept,
     )
 
     def open_feedback() -> FeedbackStore:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from commonplace.instructions.use_cases.parts import CatalogueParts
-from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.json_types import Json
+from commonplace.kernel.auth import AuthContext, Tenant
+from commonplace.kernel.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from commonplace.instructions.engine.review.events import ReviewEvent
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ReviewState,
     )
     from commonplace.instructions.use_cases.review.deciding import Decision
+    from commonplace.instructions.use_cases.review.promoting import PromotedRule
 
 
 class ReviewService:
@@ -65,6 +66,40 @@ class ReviewService:
         from commonplace.instructions.use_cases.review.submitting import submit
 
         return submit(self._parts_of(caller), caller, id_, entry, note, expected_hash)
+
+    def preview_promotion(
+        self, caller: AuthContext, entry: Mapping[str, Json], lessons: int
+    ) -> JsonObject:
+        """Return the document that `promote` would store. Raises INVALID_INSTRUCTION."""
+        from commonplace.instructions.use_cases.review.promoting import preview
+
+        return preview(self._parts_of(caller), caller, entry, lessons)
+
+    def promote(
+        self, caller: AuthContext, entry: Mapping[str, Json], lessons: Mapping[str, str]
+    ) -> ReviewOutcome:
+        """Submit a new instruction that comes from lessons; `lessons` has hashes of their texts."""
+        from commonplace.instructions.use_cases.review.promoting import promote
+
+        return promote(self._parts_of(caller), caller, entry, lessons)
+
+    def find_free_id(self, caller: AuthContext, wanted: str) -> str:
+        """Return an id that no instruction has, this one if possible."""
+        from commonplace.instructions.use_cases.review.promoting import find_free_id
+
+        return find_free_id(self._parts_of(caller), wanted)
+
+    def promoted(self, caller: AuthContext) -> list[PromotedRule]:
+        """Return the instructions that come from lessons."""
+        from commonplace.instructions.use_cases.review.promoting import find_promoted
+
+        return find_promoted(self._parts_of(caller))
+
+    def move_lessons(self, caller: AuthContext, old: Tenant, new: Tenant) -> int:
+        """Name the new tenant of lessons behind rules; return how many rules have such."""
+        from commonplace.instructions.use_cases.review.promoting import move_lessons
+
+        return move_lessons(self._parts_of(caller), old, new)
 
     def decide(
         self,

@@ -20,8 +20,9 @@ from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.search.meaning import CatalogueMeaning, OpenMeaning
 from commonplace.instructions.use_cases.visibility.view import CatalogueView, hide_restricted
 from commonplace.kernel.auth import RESTRICTED, AuthContext
-from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.json_types import Json
 from commonplace.kernel.lazy import lazy
+from commonplace.kernel.progress import Report, report_nothing
 
 if TYPE_CHECKING:
     from commonplace.instructions.engine.graph import Graph, GraphOptions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.instructions.engine.policy.prompt_review import PromptReview
     from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
     from commonplace.instructions.engine.usage import ReportedUse
+    from commonplace.instructions.feedback_service import FeedbackService
     from commonplace.instructions.results.analysis import (
         CatalogueHealth,
         GovernanceDigest,
@@ -59,16 +61,13 @@ if TYPE_CHECKING:
         RewriteResult,
         WriteResult,
     )
-    from commonplace.instructions.store.feedback import (
-        FeedbackCounts,
-        FeedbackFilter,
-        FeedbackPage,
-        FeedbackStorage,
-        FeedbackStore,
-    )
+    from commonplace.instructions.rules_service import RulesService
+    from commonplace.instructions.store.feedback import FeedbackStore
     from commonplace.instructions.use_cases.importing import EntryImportOptions
     from commonplace.instructions.use_cases.removing import RemovalOptions
+    from commonplace.instructions.use_cases.review.promoting import LessonStates
     from commonplace.instructions.use_cases.search.finding import CatalogueQuestion
+    from commonplace.search.model import SearchHit
 
 THREADS = 24
 InspectionScope = Literal["catalog", "instruction", "governance", "usage"]
@@ -97,6 +96,7 @@ class InstructionsService:
         self._whole = CatalogueView(parts)
         self._unrestricted = hide_restricted(parts) if parts.governance.restrict_reads else None
         self._started = time.monotonic()
+        self.lessons: LessonStates | None = None  # set where there is a memory
         self._executor: ThreadPoolExecutor | None = None
 
     def _view(self, caller: AuthContext) -> CatalogueView:
@@ -111,6 +111,20 @@ class InstructionsService:
 
     def _views(self) -> tuple[CatalogueView, ...]:
         return (self._whole, self._unrestricted) if self._unrestricted else (self._whole,)
+
+    @lazy
+    def rules(self) -> RulesService:
+        """Rules in effect for paths, and rule files of repositories."""
+        from commonplace.instructions.rules_service import RulesService
+
+        return RulesService(self.parts_of, self.meaning)
+
+    @lazy
+    def feedback(self) -> FeedbackService:
+        """Feedback of callers, which is not part of the catalogue."""
+        from commonplace.instructions.feedback_service import FeedbackService
+
+        return FeedbackService(self._open_feedback())
 
     @property
     def loaded(self) -> bool:
@@ -141,6 +155,8 @@ class InstructionsService:
 
     def close(self) -> None:
         """Finish queued writes, then stop threads and close files."""
+        if "rules" in vars(self):
+            self.rules.close()
         self.meaning.close()
         self._parts.usage.close()
         for view in self._views():
@@ -208,7 +224,16 @@ class InstructionsService:
     ) -> CatalogueMatches:
         """Find instructions by words and meaning. Needs `meaning.prepare` first, too."""
         view, meaning = self._view(caller), self.meaning.usable
-        return await view.reader.search_by_meaning(question, meaning, whole=view is self._whole)
+        return await view.reader.search_by_meaning(question, meaning, whole=view.whole)
+
+    async def weigh(self, caller: AuthContext, text: str) -> tuple[SearchHit, ...]:
+        """Return instructions that may concern a text, each with its chance, best first."""
+        if not self.searchable:
+            await asyncio.to_thread(self.prepare_search)
+        if not self.meaning.prepared:
+            await asyncio.to_thread(self.meaning.prepare)
+        view = self._view(caller)
+        return await view.reader.weigh(text, self.meaning.usable, whole=view.whole)
 
     def query(
         self,
@@ -272,7 +297,7 @@ class InstructionsService:
         with_usage: bool = False,
         budget: int | None = None,
     ) -> Graph:
-        """Return the graph of instructions, cut to about `budget` bytes if one is given."""
+        """Return the graph of instructions, cut to about `budget` tokens if one is given."""
         return self._view(caller).analysis.graph(
             options, format_, with_usage=with_usage, budget=budget
         )
@@ -361,12 +386,16 @@ class InstructionsService:
             return self._view(caller).parts.store.current().hash
 
     def import_entries(
-        self, caller: AuthContext, entries: Sequence[Json], options: EntryImportOptions
+        self,
+        caller: AuthContext,
+        entries: Sequence[Json],
+        options: EntryImportOptions,
+        report: Report = report_nothing,
     ) -> ImportResult:
         """Add or change many instructions; each one succeeds or fails on its own."""
         from commonplace.instructions.use_cases.importing import import_entries
 
-        return import_entries(self._view(caller).parts, caller, entries, options)
+        return import_entries(self._view(caller).parts, caller, entries, options, report)
 
     def remove(
         self, caller: AuthContext, ids: Sequence[str], options: RemovalOptions
@@ -459,41 +488,3 @@ class InstructionsService:
         from commonplace.instructions.use_cases.usage import find_hot_set
 
         return find_hot_set(self._view(caller).parts, limit)
-
-    # Feedback
-
-    @lazy
-    def _feedback(self) -> FeedbackStore:
-        return self._open_feedback()
-
-    def submit_feedback(self, caller: AuthContext, entry: Mapping[str, Json]) -> JsonObject:
-        """Store an entry and return it with its id and time."""
-        return self._feedback.submit(entry, caller.label)
-
-    def list_feedback(
-        self, caller: AuthContext, condition: FeedbackFilter, limit: int, offset: int = 0
-    ) -> FeedbackPage:
-        """Return a page of the matching entries, newest first."""
-        return self._feedback.select(condition, limit, offset)
-
-    def get_feedback(self, caller: AuthContext, id_: str) -> JsonObject | None:
-        """Return an entry by id."""
-        return self._feedback.get(id_)
-
-    def update_feedback(
-        self,
-        caller: AuthContext,
-        id_: str,
-        status: str | None,
-        metadata: Mapping[str, Json] | None,
-    ) -> JsonObject | None:
-        """Change status and metadata of an entry; None if there is no such entry."""
-        return self._feedback.update(id_, status, metadata, caller.label)
-
-    def count_feedback(self, caller: AuthContext, since: str | None) -> FeedbackCounts:
-        """Count entries by kind, and all entries by age."""
-        return self._feedback.counts(since)
-
-    def feedback_storage(self, caller: AuthContext) -> FeedbackStorage:
-        """Return the state of the feedback file."""
-        return self._feedback.storage()

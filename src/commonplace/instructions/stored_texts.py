@@ -15,5 +15,5 @@ def stored_texts(service: InstructionsService) -> Iterator[tuple[str, Mapping[st
     caller = local_user()
     for entry in service.instructions(caller):
         yield f"instruction:{entry.id}", entry.document.whole()
-    for record in service.list_feedback(caller, FeedbackFilter(), limit=1_000_000).entries:
+    for record in service.feedback.list_entries(caller, FeedbackFilter(), limit=1_000_000).entries:
         yield f"feedback:{record.get('id')}", record

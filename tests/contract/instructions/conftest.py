@@ -23,9 +23,12 @@ from commonplace.instructions.toolset import toolset
 from commonplace.kernel.auth import AuthContext, local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
+from commonplace.search.semantic.local import Semantics
 
+OpenSemantics = Callable[[], Semantics | None]
 Build = Callable[
-    [InstructionsSettings, GovernanceSettings, Callable[[], bool]], InstructionsService
+    [InstructionsSettings, GovernanceSettings, Callable[[], bool], OpenSemantics],
+    InstructionsService,
 ]
 
 
@@ -161,6 +164,7 @@ class Desk:
         files: StoredFiles,
         build: Build,
         governance: Mapping[str, Any] | None = None,
+        semantics: Semantics | None = None,
         **settings: Any,
     ) -> None:
         self.data = data
@@ -171,6 +175,7 @@ class Desk:
             InstructionsSettings(watch=False, **settings),
             GovernanceSettings(**(governance or {})),
             lambda: self.mutation,
+            lambda: semantics,
         )
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry, mutation_enabled=lambda: self.mutation)
@@ -231,6 +236,7 @@ def folder_place(tmp_path: Path) -> Place:
         settings: InstructionsSettings,
         governance: GovernanceSettings,
         may_write: Callable[[], bool],
+        semantics: OpenSemantics,
     ) -> InstructionsService:
         return build_service(
             tmp_path / "instructions",
@@ -238,6 +244,7 @@ def folder_place(tmp_path: Path) -> Place:
             settings,
             governance=governance,
             mutation_enabled=may_write,
+            semantics=semantics,
         )
 
     return Place(tmp_path, FolderFiles(tmp_path), build)
@@ -253,9 +260,14 @@ def database_place(tmp_path: Path, postgres_url: str) -> Iterator[Place]:
             settings: InstructionsSettings,
             governance: GovernanceSettings,
             may_write: Callable[[], bool],
+            semantics: OpenSemantics,
         ) -> InstructionsService:
             return build_shared_service(
-                database, settings, governance=governance, mutation_enabled=may_write
+                database,
+                settings,
+                governance=governance,
+                mutation_enabled=may_write,
+                semantics=semantics,
             )
 
         yield Place(tmp_path, DatabaseFiles(postgres_url), build)

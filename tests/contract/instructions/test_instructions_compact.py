@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import bpe_openai
 import orjson
 import pytest
 
@@ -21,7 +22,8 @@ from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import InstructionsSettings
 
 ENTRIES = 5_000
-MOST_BYTES = 37_000  # 10,000 tokens of English and JSON
+MOST_TOKENS = 10_000
+O200K = bpe_openai.get_encoding("o200k_base")
 BODY = "Never push with force to a shared branch, because others build on it.\n" * 60
 LETTER = {
     "get",
@@ -54,6 +56,10 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "reviewDecide": {"id": "rule-0005", "decision": "withdraw"},
     "batch": {"operations": [{"action": "list"}]},
 }
+
+
+def tokens_of(answer: Any) -> int:
+    return len(O200K.encode(orjson.dumps(answer).decode(), disallowed_special=()))
 
 
 class Agent:
@@ -123,7 +129,7 @@ def test_default_answers_stay_under_ten_thousand_tokens(agent: Agent, action: st
     if action not in ("restore", "enrich", "reviewDecide"):
         answers.append(agent.call("instructions_dispatch", action=action, **arguments))
     for answer in answers:
-        assert len(orjson.dumps(answer)) < MOST_BYTES
+        assert tokens_of(answer) < MOST_TOKENS
 
 
 @pytest.mark.parametrize("format_", ["json", "dot", "mermaid"])
@@ -132,7 +138,7 @@ def test_graphs_are_bounded_and_report_what_is_missing(
     agent: Agent, format_: str, enrich: bool
 ) -> None:
     graph = agent.call("graph_export", format=format_, enrich=enrich, includeCategoryNodes=enrich)
-    assert len(orjson.dumps(graph)) < MOST_BYTES
+    assert tokens_of(graph) < MOST_TOKENS
     assert graph["meta"]["truncated"]
     assert (graph["meta"]["nodeCount"], graph["meta"]["edgeCount"]) == (
         len(graph["nodes"]),
@@ -144,7 +150,7 @@ def test_graphs_are_bounded_and_report_what_is_missing(
     assert all(edge["from"] in shown for edge in graph["edges"])
     fewer = agent.call("graph_export", format=format_, maxEdges=3, includeEdgeTypes=["primary"])
     assert len(fewer["edges"]) == 3
-    assert len(orjson.dumps(fewer)) < MOST_BYTES
+    assert tokens_of(fewer) < MOST_TOKENS
 
 
 def test_compact_items_have_a_snippet_and_never_a_shortened_body(agent: Agent) -> None:
@@ -227,7 +233,7 @@ def test_long_metadata_does_not_make_a_default_answer_long(tmp_path: Path) -> No
             ("instructions_list_scoped", {}, "count"),
         ):
             answer = agent.call(name, **arguments)
-            assert len(orjson.dumps(answer)) < MOST_BYTES
+            assert tokens_of(answer) < MOST_TOKENS
             assert answer[total] == 120
             assert f"{len(answer['items'])} of 120 are shown" in answer["note"]
         page = agent.call("instructions_query")

@@ -381,3 +381,10 @@ def test_reviews_list_the_longest_overdue_first_and_count_the_catalogue(desk: An
         item["id"] for item in desk.call("instructions_reviews", limit=1, offset=1)["items"]
     ] == ["later"]
     assert desk.call("instructions_reviews", before="3000-01-01T00:00:00Z")["due"] == 3
+    size = desk.call("instructions_health")["diskUsage"]["totalSize"]
+    desk.add("added", "A longer text.", nextReviewDue="2020-01-01T00:00:00.000Z", owner="team-b")
+    desk.call("instructions_remove", ids=["late"])
+    after = desk.call("instructions_reviews")
+    assert [item["id"] for item in after["items"]] == ["added", "later"]
+    assert after["counts"]["owner"] == {"team-b": 2, "team-a": 1}
+    assert desk.call("instructions_health")["diskUsage"]["totalSize"] != size

@@ -72,13 +72,11 @@ def test_codes_are_unique_and_explained() -> None:
     assert all(code.meaning.endswith(".") for code in CODES)
 
 
-def test_schemas_are_valid_and_every_argument_is_described(desk: Any) -> None:
+def test_schemas_are_valid(desk: Any) -> None:
     for tool in desk.registry.all():
         schema = dict(tool.input_schema) if tool.input_schema else input_schema(tool.input)
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
-        for name, field in schema.get("properties", {}).items():
-            assert field.get("description"), f"{tool.name}.{name}"
         jsonschema.Draft202012Validator.check_schema(
             dict(tool.output_schema) if tool.output_schema else output_schema(tool.output)
         )

@@ -107,6 +107,21 @@ def test_descriptions_are_judged_by_the_task_and_manual_rules_are_named(desk: An
     assert answer["leftOut"] == [{"ref": "nothing", "title": "", "reason": "no such rule"}]
 
 
+def test_a_description_does_not_bring_a_rule_to_files_it_is_not_for(desk: Any) -> None:
+    desk.add(
+        "migrations",
+        "Number them.",
+        description="Database migrations",
+        activation="description",
+        appliesTo=["db/**"],
+    )
+    task = "add a database migration"
+    assert refs(rules_for(desk, "db/1.sql", task=task)) == ["migrations"]
+    assert refs(rules_for(desk, task=task)) == ["migrations"]
+    answer = rules_for(desk, "web/a.ts", task=task)
+    assert refs(answer) == refs(answer, "offered") == []
+
+
 def test_the_narrower_rule_wins_unless_the_wider_is_binding(desk: Any) -> None:
     desk.add("org", "Use tabs for indentation.")
     desk.add("web", "Use spaces for indentation.\n\nName files in kebab case.", appliesTo=["web/"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.instructions.adapters.dialects import AMP_FOLDER, DIALECTS
 from commonplace.instructions.adapters.marker import mark_file, mark_section
-from commonplace.instructions.adapters.naming import numbered, skill_name
+from commonplace.instructions.adapters.naming import skill_name
 from commonplace.instructions.adapters.places import place_of
 from commonplace.instructions.adapters.reading import MENTIONS
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
@@ -76,11 +76,21 @@ class ClientExport:
     """Where each rule went."""
     unwritten: dict[str, str] = field(default_factory=dict)
     """Rules that the client has no form for, and why."""
+    taken: Container[str] = ()
+
+    def is_free(self, path: str) -> bool:
+        """Tell whether a file of this export may have a path."""
+        return path not in self.files and path not in self.taken
 
 
-def write_for_client(client: str, rules: Sequence[ExportedRule]) -> ClientExport:
-    """Write every rule in the client's nearest form. The order of rules does not matter."""
-    export = ClientExport()
+def write_for_client(
+    client: str, rules: Sequence[ExportedRule], taken: Container[str] = ()
+) -> ClientExport:
+    """Write every rule in the client's nearest form. The order of rules does not matter.
+
+    `taken` are paths that no rule may have.
+    """
+    export = ClientExport(taken=taken)
     target = TARGETS[client]
     for given in sorted(rules, key=lambda given: given.id):
         exported = _without_waiting(client, given)
@@ -113,10 +123,12 @@ def _add_file(
         for choice in choices
         if choice
     ]
-    path = next((path for path in paths if path not in export.files), None)
-    if path is None:
-        taken = {name.removesuffix(target.suffix) for name in export.files}
-        path = numbered(f"{target.folder}/{exported.id}", taken) + target.suffix
+    path = next((path for path in paths if export.is_free(path)), None)
+    number = 2
+    while path is None:
+        numbered_path = f"{target.folder}/{exported.id}-{number}{target.suffix}"
+        path = numbered_path if export.is_free(numbered_path) else None
+        number += 1
     export.files[path] = mark_file(exported.id, compose_file(exported.rule, client, path))
     export.paths[exported.id] = [path]
 
@@ -164,9 +176,11 @@ def _without_waiting(client: str, exported: ExportedRule) -> ExportedRule:
 def _add_skill(export: ClientExport, target: ClientFiles, exported: ExportedRule) -> None:
     rule = exported.rule
     named = rule.header.get("name") if rule.dialect == "skills" else None
-    taken = {path.split("/")[-2] for path in export.files}
     valid = isinstance(named, str) and skill_name(named) == named
-    name = numbered(str(named), taken) if valid else skill_name(exported.id, taken)
+    first = str(named) if valid else skill_name(exported.id)
+    name, number = first, 2
+    while not export.is_free(f"{target.skills}/{name}/SKILL.md"):
+        name, number = f"{first}-{number}", number + 1
     fields: JsonObject = {"name": name, **DIALECTS["skills"].write(rule)}
     if rule.dialect == "skills":
         fields = {**fields, **{key: rule.header[key] for key in rule.header if key != "name"}}

@@ -7,6 +7,7 @@ kept apart: lists, search, graph and hashes do not see them.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from commonplace.instructions.engine.hashing import HashTree
@@ -58,7 +59,9 @@ class Catalogue:
         self._listeners: list[Callable[[Instruction | None, Instruction | None], None]] = []
         self._followers: list[Callable[[str, Instruction | None], None]] = []
         self._members: dict[str, tuple[int, list[str]]] = {}
-        self._paths: tuple[int, PathIndex] | None = None
+        self._paths: PathIndex | None = None
+        self._counts: dict[str, tuple[int, Counter[str]]] = {}
+        self._due: tuple[int, list[tuple[float, str]]] | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -167,6 +170,11 @@ class Catalogue:
                 del order[at]
             if after is not None:
                 insort(order, (ORDERS[name](after.document), after.id))
+        if self._paths is not None:
+            if before is not None:
+                self._paths.drop(before.id)
+            if after is not None:
+                self._paths.put(after.id, RuleScope.of(after.document))
         for listener in self._listeners:
             listener(before, after)
 
@@ -210,11 +218,37 @@ class Catalogue:
         return known[1]
 
     def paths(self) -> PathIndex:
-        """Return the index of scopes by path, built once per change of the catalogue."""
-        if self._paths is None or self._paths[0] != self.generation:
-            scopes = ((id_, RuleScope.of(entry.document)) for id_, entry in self.entries.items())
-            self._paths = self.generation, PathIndex(scopes)
-        return self._paths[1]
+        """Return the index of scopes by path; do not modify it."""
+        if self._paths is None:
+            self._paths = PathIndex(
+                (id_, RuleScope.of(entry.document)) for id_, entry in self.entries.items()
+            )
+        return self._paths
+
+    def counts(self, field: str) -> Counter[str]:
+        """Count the values of a field, `(none)` where it is empty, once per change.
+
+        Do not modify the counter.
+        """
+        known = self._counts.get(field)
+        if known is None or known[0] != self.generation:
+            values = (entry.document.get(field) or "(none)" for entry in self)
+            known = self._counts[field] = (self.generation, Counter(map(str, values)))
+        return known[1]
+
+    def reviews(self) -> list[tuple[float, str]]:
+        """Return the times of next reviews with ids, earliest first, built once per change.
+
+        Do not modify the list.
+        """
+        if self._due is None or self._due[0] != self.generation:
+            times = (
+                (parse_time(entry.document.get("nextReviewDue")), id_)
+                for id_, entry in self.entries.items()
+            )
+            due = sorted((moment, id_) for moment, id_ in times if moment is not None)
+            self._due = self.generation, due
+        return self._due[1]
 
     def last_modified(self) -> str:
         """Return the newest `updatedAt`, or 1970 for an empty catalogue."""

@@ -14,9 +14,10 @@ import orjson
 
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.json_types import JsonObject
+from commonplace.kernel.tokens import count_tokens
 
 Graph = JsonObject  # a document of the schema: meta, nodes, edges
-MIN_GRAPH_BYTES = 2_000
+MIN_GRAPH_TOKENS = 500
 EDGE_TYPES = ("primary", "category", "belongs")
 # Keywords of flowcharts: as the id of a node they break the parser of some Mermaid version.
 MERMAID_WORDS = frozenset(
@@ -111,20 +112,20 @@ def build_within(
     draw: Callable[[Graph], Graph],
     budget: int,
 ) -> Graph:
-    """Build and draw a graph of at most `budget` bytes.
+    """Build and draw a graph of at most `budget` tokens.
 
     It has the first instructions by id and edges among them; `meta.notes` says what is missing.
     """
     room = budget
     while True:
         graph = draw(_build_about(entries, options, room))
-        if len(orjson.dumps(graph)) <= budget or room < MIN_GRAPH_BYTES:
+        if _count(graph) <= budget or room < MIN_GRAPH_TOKENS:
             return graph
         room = room * 3 // 4
 
 
 def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: int) -> Graph:
-    """Build a graph whose nodes and edges take about half of `room` bytes each."""
+    """Build a graph whose nodes and edges take about half of `room` tokens each."""
     shown = entries[: _count_within((_node(entry, options) for entry in entries), room // 2)]
     graph = build(shown, options)
     kept = _count_within(graph["edges"], room // 2)
@@ -147,11 +148,15 @@ def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: in
 def _count_within(values: Iterable[JsonObject], room: int) -> int:
     count = 0
     for value in values:
-        room -= len(orjson.dumps(value)) + 1
+        room -= _count(value) + 1
         if room < 0:
             break
         count += 1
     return count
+
+
+def _count(value: JsonObject) -> int:
+    return count_tokens(orjson.dumps(value).decode())
 
 
 def count_edges(entries: Sequence[Instruction], options: GraphOptions) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import orjson
 
@@ -13,10 +14,11 @@ from commonplace.instructions.fields import UNCATEGORIZED, UNOWNED
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.json.document import Document
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.tokens import count_tokens
 
 LISTED_CHARS = 100  # of a snippet in a list
 FOUND_CHARS = 240  # of a snippet in search results
-ANSWER_BYTES = 36_000  # under 10,000 tokens of English and JSON
+ANSWER_TOKENS = 9_800  # of all items; clients warn from 10,000 tokens of an answer on
 SEARCHED_CHARS = 200_000  # of a body, to find where a query matches
 _SLICE = 4 * LISTED_CHARS + 8  # bytes that hold as many characters of any kind
 _BODY = re.compile(rb'\{"id":"[^"]*","title":"[^"\\]*(?:\\.[^"\\]*)*","body":"', re.DOTALL)
@@ -101,24 +103,31 @@ def summarise(entry: Instruction, snippet: str) -> Document:
     return Document(summary, _NOTHING_DECODED, keep_quoted=False)
 
 
-def count_fitting(items: Sequence[Document], budget: int = ANSWER_BYTES) -> int:
+def count_fitting(items: Sequence[Document]) -> int:
     """Return how many of the first items fit into an answer; at least one does."""
-    return _count_fitting((len(item.encoded) + 1 for item in items), budget)
+    return _count_fitting([item.encoded for item in items])
 
 
-def count_fitting_values(items: Sequence[Json], budget: int = ANSWER_BYTES) -> int:
+def count_fitting_values(items: Sequence[Json]) -> int:
     """Return how many of the first values, not encoded yet, fit into an answer."""
-    return _count_fitting((len(orjson.dumps(item)) + 1 for item in items), budget)
+    return _count_fitting([orjson.dumps(item) for item in items])
 
 
-def _count_fitting(sizes: Iterable[int], budget: int) -> int:
-    count = total = 0
-    for size in sizes:
-        total += size
-        if total > budget and count:
-            break
-        count += 1
-    return count
+def _count_fitting(items: Sequence[bytes]) -> int:
+    if sum(map(len, items)) + len(items) <= ANSWER_TOKENS:  # a token has a byte or more
+        return len(items)
+    total = 0
+    for count, item in enumerate(items):
+        total += _count_item(item)
+        if total > ANSWER_TOKENS and count:
+            return count
+    return len(items)
+
+
+@lru_cache(4_096)
+def _count_item(encoded: bytes) -> int:
+    """Count the tokens of an item of a list, with its separator."""
+    return count_tokens(encoded.decode()) + 1
 
 
 def summarise_entry(entry: Instruction) -> Document:

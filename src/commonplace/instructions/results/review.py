@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -57,6 +58,24 @@ class ReviewDetails:
     events: tuple[ReviewEvent, ...]
     authors: tuple[str, ...]
     refusal: str
+    lessons: int = 0  # behind it, of all tenants
+    own_lessons: tuple[str, ...] = ()  # of the caller's tenant
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRule:
+    """An instruction whose lessons no longer hold: how many are behind it, and how many fail why.
+
+    `own` has the reasons of the caller's own lessons, by id.
+    """
+
+    id: str
+    title: str
+    owner: str
+    status: str
+    lessons: int
+    stale: Mapping[str, int]
+    own: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

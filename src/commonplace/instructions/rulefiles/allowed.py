@@ -9,7 +9,7 @@ from pathlib import Path
 from commonplace.instructions.errors import REPOSITORY_NOT_ALLOWED
 from commonplace.instructions.rulefiles.tree import FolderTree
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.paths import expand_home
+from commonplace.kernel.paths import expand_home, start_at_folder, working_folder
 
 LONGEST_PATH = 4_096
 
@@ -35,7 +35,7 @@ class RuleFolders:
             raise CommonplaceError(
                 INVALID_ARGUMENT, "The repository is not a folder.", details={"field": "repo"}
             )
-        real = Path(os.path.realpath(expand_home(repo)))
+        real = Path(os.path.realpath(start_at_folder(expand_home(repo))))
         if not self.anywhere and not any(
             real == folder or folder in real.parents for folder in self._folders()
         ):
@@ -50,7 +50,7 @@ class RuleFolders:
         return FolderTree(real)
 
     def _folders(self) -> tuple[Path, ...]:
-        own = (Path.cwd(),) if self.local else ()
+        own = (working_folder(),) if self.local else ()
         return tuple(Path(os.path.realpath(folder)) for folder in (*self.roots, *own))
 
     def _refusal(self) -> CommonplaceError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.instructions.engine.scope.glob_syntax import (
+from commonplace.kernel.text.globs import (
     BRACE_LIMIT,
     compile_glob,
     expand_braces,

@@ -65,13 +65,14 @@ _BOUNDARY_WORDS = {"the", "this", "instructions", "rules", "file", "section", "d
 _HEADINGS = re.compile(r"^#{1,6}[ \t]+(.{1,300})$", re.M)
 _LONGEST_DIRECTIVE = 500
 _SHORT_COMMENT = 2  # words that cannot say much
+# Repetitions have no upper bound: RE2 is linear without, and needs a copy for each count with one.
 _STYLED = (
-    r"(?i)<[a-z][a-z0-9]{0,15}\s[^<>]{0,500}?(?:\bhidden\b|style\s*=[^<>]{0,300}?"
+    r"(?i)<[a-z][a-z0-9]{0,15}\s[^<>]*?(?:\bhidden\b|style\s*=[^<>]*?"
     r"(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0[^.\d]|"
     r"(?:left|top|text-indent)\s*:\s*-\d{3,}|"
     r"[^-]color\s*:\s*(?:white|transparent|#fff)))"
 )
-_DETAILS = r"(?i)<details(?:\s[^<>]{0,300})?>"
+_DETAILS = r"(?i)<details(?:\s[^<>]*)?>"
 _OPEN = re.compile(r"\sopen\b", re.I)
 _BASE64 = r"[A-Za-z0-9+/_-]{40,}"
 _HEX = r"(?:(?:\\x)?[0-9A-Fa-f]{2}){40,}"
@@ -112,7 +113,9 @@ _LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "COPTIC", "LI
 def _compile(pattern: str) -> re.Pattern[str]:
     import re2
 
-    compiled: re.Pattern[str] = re2.compile(pattern)
+    options = re2.Options()
+    options.log_errors = False  # RE2 writes them to stderr
+    compiled: re.Pattern[str] = re2.compile(pattern, options)
     return compiled
 
 

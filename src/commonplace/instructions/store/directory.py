@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from commonplace.instructions.engine import codec
 from commonplace.instructions.engine.normalise import NotAnInstruction, ReadingRules
 from commonplace.instructions.fields import CONFIGURATION_STEMS, MAX_FILE_BYTES, is_valid_id
 from commonplace.instructions.model import Rejection, Stamp, StorageStatus, StoredEntry
+from commonplace.instructions.store.kept.listing import list_members, list_stamps
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk.access import require_writable
 from commonplace.storage.disk.private_files import make_private_folder
@@ -70,7 +70,9 @@ class InstructionDirectory:
 
     def names(self) -> list[str]:
         """List the JSON files that may be instructions, without opening them."""
-        return [item.name for item in self._members() if not item.is_dir(follow_symlinks=False)]
+        return [
+            item.name for item in list_members(self.root) if not item.is_dir(follow_symlinks=False)
+        ]
 
     def ignored_folders(self) -> list[str]:
         """List the subfolders with JSON files, which are not read."""
@@ -87,21 +89,7 @@ class InstructionDirectory:
 
     def stamps(self) -> Iterator[tuple[str, Stamp]]:
         """Yield the name and stamp of every JSON file."""
-        for item in self._members():
-            with contextlib.suppress(FileNotFoundError):
-                status = item.stat(follow_symlinks=False)
-                if not stat.S_ISDIR(status.st_mode):
-                    yield item.name, (status.st_mtime_ns, status.st_size, status.st_ino)
-
-    def _members(self) -> Iterator[os.DirEntry[str]]:
-        try:
-            listing = os.scandir(self.path)
-        except FileNotFoundError:
-            return
-        with listing:
-            for item in listing:
-                if item.name.endswith(".json") and not item.name.startswith("."):
-                    yield item
+        return list_stamps(self.root)
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Return the stamp of a file, or None if there is none."""
@@ -178,11 +166,15 @@ class InstructionDirectory:
                 time.sleep(self.retries.read_backoff_seconds * 2**attempt)
                 attempt += 1
 
-    def status(self) -> StorageStatus:
-        """Return the state of the folder, or of the folder it will be created in."""
+    def status(self, sizes: Collection[int] | None = None) -> StorageStatus:
+        """Return the state of the folder, or of the folder it will be created in.
+
+        `sizes` are those of its files where they are known already.
+        """
         exists = self.path.exists()
         folder = self.path if exists else self.path.parent
-        sizes = [stamp[1] for _, stamp in self.stamps()]
+        if sizes is None:
+            sizes = [stamp[1] for _, stamp in self.stamps()]
         try:
             available = shutil.disk_usage(folder).free
         except OSError:

@@ -30,11 +30,13 @@ from commonplace.instructions.model import (
 from commonplace.instructions.store.directory import MARKER, InstructionDirectory
 from commonplace.instructions.store.history import KEEP_CREATED_BYTES, ChangeHistory
 from commonplace.instructions.store.journal import LOCK_SECONDS, ROTATE_BYTES, Journal
+from commonplace.instructions.store.kept.index import describe_state
 from commonplace.instructions.store.marker import CatalogueMarker
 from commonplace.instructions.store.parsing import parse_entries
 from commonplace.instructions.store.protocol import Trace
 from commonplace.instructions.store.staging import FileStager, StagedFile
 from commonplace.kernel.gc_control import gc_paused
+from commonplace.kernel.json_types import JsonObject
 
 REMOVED = "-"
 OWNERS_FILE = "owners.json"  # a change can affect every instruction without an owner
@@ -192,6 +194,11 @@ class FolderStore:
         elif not self._journal.is_current() or self._marker.exists():
             self._catch_up()
         return self.catalogue
+
+    def loaded_state(self) -> JsonObject:
+        """Return what identifies the files that the catalogue was read from."""
+        with self.lock:
+            return describe_state(self.directory.path, self._stamps.items())
 
     def snapshot(self) -> tuple[list[Instruction], str]:
         """Return all instructions by id and the catalogue hash, for work without the lock."""
@@ -362,8 +369,10 @@ class FolderStore:
         return self._history.removed(self.has_entry)
 
     def status(self) -> StorageStatus:
-        """Return the state of the folder."""
-        return self.directory.status()
+        """Return the state of the folder, with the files as they were last read."""
+        with self.lock:
+            sizes = [stamp[1] for stamp in self._stamps.values()]
+        return self.directory.status(sizes)
 
     @contextmanager
     def exclusive(self) -> Iterator[Catalogue]:

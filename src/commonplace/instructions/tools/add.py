@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
+from commonplace.dispatch.schema import listed_schema
 from commonplace.dispatch.tool import Context, Rejected, Tool
 from commonplace.instructions.engine.entry.schema import ADD_SCHEMA
 from commonplace.instructions.errors import (
@@ -24,6 +25,8 @@ from commonplace.kernel.json_types import Json, JsonObject
 
 WRITE_ERRORS = (HASH_MISMATCH, CATALOGUE_LIMIT, CATALOGUE_BUSY, CATALOGUE_UNWRITABLE)
 PREVIEW_CHARS = 200
+EXPLAINED = frozenset({"id", "categories", "contentType", "priority", "appliesTo", "activation"})
+"""Fields of an entry whose names do not explain themselves, as tools/list shows them."""
 
 
 class InstructionAddInput(WriteInput):
@@ -81,9 +84,8 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
             toolset="instructions",
             title="Add an instruction",
             description=(
-                "Add one instruction, wrapped in `entry`. `lax` fills missing fields; "
-                "`overwrite` changes an existing one "
-                "and keeps the fields you leave out. Returns once it is durable and read back."
+                "Add an instruction, or change one with `overwrite`. Durable and read back when "
+                "it returns."
             ),
             input=InstructionAddInput,
             output=InstructionAddOutput,
@@ -94,9 +96,18 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
             scope=Scope.WRITE,
             writes_catalogue=True,
             errors=WRITE_ERRORS,
-            input_schema=ADD_SCHEMA,
+            input_schema=_list_arguments(),
         ),
     )
+
+
+def _list_arguments() -> JsonObject:
+    """Shorten the schema for tools/list; a refusal returns all of it."""
+    listed = listed_schema(ADD_SCHEMA)
+    for name, field in listed["properties"]["entry"]["properties"].items():
+        if name not in EXPLAINED:
+            field.pop("description")
+    return listed
 
 
 def show_written(result: WriteResult) -> JsonObject:

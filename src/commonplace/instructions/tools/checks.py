@@ -16,7 +16,7 @@ from commonplace.instructions.engine.policy.prompt_review import (
     PromptIssue,
     PromptReview,
 )
-from commonplace.instructions.engine.summary import ANSWER_BYTES
+from commonplace.instructions.engine.summary import ANSWER_TOKENS
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_lists
@@ -38,20 +38,12 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
 
 class GraphExportInput(FullInput):
     include_edge_types: list[Literal["primary", "category", "belongs"]] | None = Field(
-        default=None, max_length=3, description="Only edges of these types."
+        default=None, max_length=3
     )
-    max_edges: int | None = Field(
-        default=None, ge=0, description="Cut the list of edges after this many."
-    )
-    format: Literal["json", "dot", "mermaid"] = Field(
-        default="json", description="json, or a dot or mermaid drawing beside it."
-    )
-    enrich: bool = Field(
-        default=False, description="Schema 2: metadata on nodes, weights on edges."
-    )
-    include_category_nodes: bool = Field(
-        default=False, description="Categories as nodes (with enrich)."
-    )
+    max_edges: int | None = Field(default=None, ge=0)
+    format: Literal["json", "dot", "mermaid"] = "json"
+    enrich: bool = Field(default=False, description="Metadata on nodes. Schema 2, with weights.")
+    include_category_nodes: bool = Field(default=False, description="With enrich.")
     include_usage: bool = Field(default=False, description="usageCount on nodes.")
 
     def options(self) -> GraphOptions:
@@ -87,7 +79,7 @@ def graph_tool(service: InstructionsService) -> Tool:
             args.options(),
             args.format,
             with_usage=args.include_usage,
-            budget=ANSWER_BYTES if ctx.compact and not args.full else None,
+            budget=ANSWER_TOKENS if ctx.compact and not args.full else None,
         )
 
     return Tool(
@@ -95,13 +87,14 @@ def graph_tool(service: InstructionsService) -> Tool:
         toolset="instructions",
         title="Graph of instructions",
         description=(
-            "Instructions and how they share categories, as JSON, DOT or Mermaid. "
-            "A large graph is cut, and a note says how to ask for all."
+            "Graph of instructions that share categories, as JSON, DOT or Mermaid. A large one "
+            "is cut, with a note."
         ),
         input=GraphExportInput,
         output=GraphExportOutput,
         handler=threaded(service, handle),
         bare=("graph/export",),
+        large=True,
     )
 
 
@@ -138,7 +131,7 @@ def verify_tool(service: InstructionsService) -> Tool:
         name="integrity_verify",
         toolset="instructions",
         title="Verify integrity",
-        description="Hash every body again and compare with what its file claims.",
+        description="Check that bodies match their stored hashes.",
         input=FullInput,
         output=IntegrityVerifyOutput,
         handler=threaded(service, handle),
@@ -149,7 +142,7 @@ def verify_tool(service: InstructionsService) -> Tool:
 class PromptReviewInput(CamelInput):
     prompt: str = Field(
         max_length=MAX_PROMPT_ARGUMENT,
-        description="The prompt; up to 10,000 characters are reviewed.",
+        description="At most 10,000 characters. A longer one is not reviewed.",
     )
 
 
@@ -190,8 +183,7 @@ def prompt_review_tool(service: InstructionsService) -> Tool:
         name="prompt_review",
         toolset="instructions",
         title="Review a prompt",
-        description="Check a prompt for secrets, injection, unsafe commands and vagueness; "
-        "each issue says what to do.",
+        description="Check a prompt for secrets, injection, unsafe commands and vagueness.",
         input=PromptReviewInput,
         output=PromptReviewOutput,
         handler=threaded(service, handle),
@@ -260,7 +252,7 @@ def gates_tool(service: InstructionsService) -> Tool:
         name="gates_evaluate",
         toolset="instructions",
         title="Evaluate policy gates",
-        description="Check the catalogue against the conditions in gates.json.",
+        description="Check the catalogue against gates.json.",
         input=Nothing,
         output=GatesEvaluateOutput,
         handler=threaded(service, handle),

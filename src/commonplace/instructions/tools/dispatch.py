@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from inspect import isawaitable
 
 from pydantic import ConfigDict, Field
@@ -19,6 +20,7 @@ from commonplace.instructions.names import ACTIONS
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import INTERNAL, INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
+from commonplace.kernel.progress import report_nothing
 from commonplace.storage.failures import explain_failure
 
 log = logging.getLogger("commonplace.instructions")
@@ -141,7 +143,12 @@ class ActionDispatcher:
 
     async def run_batch(self, ctx: Context, args: InstructionBatchInput) -> JsonObject:
         """Run operations in order; a failure does not stop the others."""
-        return {"results": [await self._try_operation(ctx, operation) for operation in args.all()]}
+        results, operations = [], args.all()
+        for number, operation in enumerate(operations):
+            ctx.report("Operations done", number, len(operations))
+            inner = replace(ctx, report=report_nothing)  # its own steps are not those of the batch
+            results.append(await self._try_operation(inner, operation))
+        return {"results": results}
 
     async def _try_operation(self, ctx: Context, operation: Json) -> Json:
         try:
@@ -221,6 +228,7 @@ def batch_tool(dispatcher: ActionDispatcher) -> Tool:
         idempotent=False,
         scope=lambda args: Scope.READ,  # each operation needs its own
         errors=(CATALOGUE_LIMIT,),
+        large=True,
     )
 
 
@@ -232,7 +240,6 @@ def dispatch_tool(dispatcher: ActionDispatcher) -> Tool:
             "action": {
                 "type": "string",
                 "enum": list(dispatcher.tools),
-                "description": "What to do; the other arguments are those of the action.",
             }
         },
         "required": ["action"],
@@ -243,10 +250,7 @@ def dispatch_tool(dispatcher: ActionDispatcher) -> Tool:
         toolset="instructions",
         title="Instruction catalogue",
         description=(
-            "Every action on the instruction catalogue behind one name, with the action's own "
-            "arguments beside `action`: "
-            "list, get, search, query, categories, diff, export, add, import, remove, groom, "
-            "batch and more."
+            "Run any action on the instruction catalogue; its own arguments stand beside `action`."
         ),
         input=InstructionDispatchInput,
         output=JsonObject,
@@ -262,4 +266,5 @@ def dispatch_tool(dispatcher: ActionDispatcher) -> Tool:
         frees_space=lambda args: args.action == "remove",
         errors=(UNKNOWN_ACTION, MISSING_ACTION),
         reaches=dispatcher.reached_tools,
+        large=True,
     )

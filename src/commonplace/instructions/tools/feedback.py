@@ -46,19 +46,21 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
 
 
 class FeedbackSubmitInput(CamelInput):
-    type: FeedbackType = Field(description="What kind of feedback.")
-    severity: FeedbackSeverity = Field(default="medium", description="How serious.")
+    type: FeedbackType
+    severity: FeedbackSeverity = "medium"
     title: str = Field(
-        min_length=1, max_length=10_000, description="One line; cut at 200 characters."
+        min_length=1, max_length=10_000, description="At most 200 characters. A longer one is cut."
     )
     description: str = Field(
-        min_length=1, max_length=100_000, description="What happened; cut at 2000 characters."
+        min_length=1,
+        max_length=100_000,
+        description="At most 2000 characters. A longer one is cut.",
     )
     context: JsonObject | None = Field(
-        default=None, description="Anything that helps, such as reproEntry."
+        default=None, description="Such as reproEntry. Anything that helps."
     )
-    metadata: JsonObject | None = Field(default=None, description="Your own data.")
-    tags: list[str] | None = Field(default=None, max_length=100, description="Labels; 10 are kept.")
+    metadata: JsonObject | None = None
+    tags: list[str] | None = Field(default=None, max_length=100, description="At most 10.")
 
 
 class FeedbackSubmitOutput(TypedDict):
@@ -73,7 +75,7 @@ def submit_tool(service: InstructionsService) -> Tool:
 
     def handle(ctx: Context, args: FeedbackSubmitInput) -> Answer:
         entry = args.model_dump(by_alias=True, exclude_none=True)
-        record = service.submit_feedback(ctx.auth, entry)
+        record = service.feedback.submit(ctx.auth, entry)
         return {
             "success": True,
             "feedbackId": record["id"],
@@ -85,7 +87,7 @@ def submit_tool(service: InstructionsService) -> Tool:
         name="feedback_submit",
         toolset="instructions",
         title="Submit feedback",
-        description="Tell this server's operators what is wrong, missing or good.",
+        description="Tell the operators what is wrong, missing or good.",
         input=FeedbackSubmitInput,
         output=FeedbackSubmitOutput,
         handler=threaded(service, handle),
@@ -131,7 +133,7 @@ def list_tool(service: InstructionsService) -> Tool:
     def handle(ctx: Context, args: FeedbackListInput) -> Answer:
         limit = max(1, min(args.limit, LIST_MAX))
         condition = FeedbackFilter(args.type, args.severity, args.status, args.since, args.tags)
-        page = service.list_feedback(ctx.auth, condition, limit, args.offset)
+        page = service.feedback.list_entries(ctx.auth, condition, limit, args.offset)
         entries = page.entries
         if ctx.compact and "limit" not in args.model_fields_set:
             entries = entries[: count_fitting_values(entries)]
@@ -172,7 +174,7 @@ def get_tool(service: InstructionsService) -> Tool:
     """`feedback_get`"""
 
     def handle(ctx: Context, args: FeedbackGetInput) -> Answer:
-        entry = service.get_feedback(ctx.auth, args.id)
+        entry = service.feedback.get(ctx.auth, args.id)
         return {"entry": entry} if entry else _not_found(args.id)
 
     return Tool(
@@ -201,7 +203,7 @@ def update_tool(service: InstructionsService) -> Tool:
     """`feedback_update`"""
 
     def handle(ctx: Context, args: FeedbackUpdateInput) -> Answer:
-        entry = service.update_feedback(ctx.auth, args.id, args.status, args.metadata)
+        entry = service.feedback.update(ctx.auth, args.id, args.status, args.metadata)
         if entry is None:
             return {"success": False, **_not_found(args.id)}
         return {"success": True, "entry": entry}
@@ -230,7 +232,7 @@ def stats_tool(service: InstructionsService) -> Tool:
     """`feedback_stats`"""
 
     def handle(ctx: Context, args: FeedbackSinceInput) -> Answer:
-        counts = service.count_feedback(ctx.auth, args.since)
+        counts = service.feedback.count(ctx.auth, args.since)
         stats = {
             "total": counts.total,
             "byType": counts.by_type,
@@ -238,7 +240,7 @@ def stats_tool(service: InstructionsService) -> Tool:
             "byStatus": counts.by_status,
             "recentActivity": {RECENT_NAMES[days]: count for days, count in counts.recent.items()},
         }
-        storage = service.feedback_storage(ctx.auth)
+        storage = service.feedback.storage(ctx.auth)
         return {"stats": stats, "storageInfo": _show_storage(storage)}
 
     return Tool(
@@ -272,7 +274,7 @@ def health_tool(service: InstructionsService) -> Tool:
     """`feedback_health`"""
 
     def handle(ctx: Context, args: Nothing) -> Answer:
-        storage = service.feedback_storage(ctx.auth)
+        storage = service.feedback.storage(ctx.auth)
         return {
             "status": "ok" if storage.accessible and storage.writable else "degraded",
             "timestamp": service.now(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from typing import Literal, NotRequired
 
 from pydantic import Field, field_validator
@@ -10,7 +12,9 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Context, Tier, Tool
 from commonplace.instructions.engine.hashing import governance_record
 from commonplace.instructions.errors import INVALID_INSTRUCTION
+from commonplace.instructions.results.review import StaleRule
 from commonplace.instructions.results.writing import GovernanceUpdate
+from commonplace.instructions.review_service import ReviewService
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.add import WRITE_ERRORS
 from commonplace.instructions.tools.shapes import (
@@ -18,6 +22,7 @@ from commonplace.instructions.tools.shapes import (
     CamelInput,
     WriteInput,
     check_time,
+    settle,
     threaded,
 )
 from commonplace.kernel.auth import Scope
@@ -203,16 +208,42 @@ class ReviewsDueInput(CamelInput):
         return check_time(moment)
 
 
+class StaleRuleOutput(TypedDict):
+    id: str
+    title: str
+    owner: str
+    status: str
+    lessons: int
+    stale: dict[str, int]
+    ownLessons: NotRequired[dict[str, str]]
+
+
 class ReviewsDueOutput(TypedDict):
     total: int
     due: int
     before: str
     items: list[JsonObject]
     counts: dict[str, dict[str, int]]
+    staleLessons: list[StaleRuleOutput]
+
+
+def _show_stale(rule: StaleRule) -> StaleRuleOutput:
+    shown: StaleRuleOutput = {
+        "id": rule.id,
+        "title": rule.title,
+        "owner": rule.owner,
+        "status": rule.status,
+        "lessons": rule.lessons,
+        "stale": dict(rule.stale),
+    }
+    if rule.own:
+        shown["ownLessons"] = dict(rule.own)
+    return shown
 
 
 def reviews_tool(service: InstructionsService) -> Tool:
     """`instructions_reviews`"""
+    reviews = ReviewService(service.parts_of)
 
     def handle(ctx: Context, args: ReviewsDueInput) -> Answer:
         found = service.reviews_due(
@@ -230,14 +261,28 @@ def reviews_tool(service: InstructionsService) -> Tool:
             "counts": found.counts,
         }
 
+    find_due = threaded(service, handle)
+
+    async def handler(ctx: Context, args: ReviewsDueInput) -> Answer:
+        answer = await settle(find_due(ctx, args))
+        assert isinstance(answer, Mapping)
+        loop = asyncio.get_running_loop()
+        rules = await loop.run_in_executor(service.executor, reviews.promoted, ctx.auth)
+        stale: list[StaleRule] = []
+        if rules and service.lessons is not None:
+            from commonplace.instructions.use_cases.review.promoting import find_stale
+
+            stale = await find_stale(rules, service.lessons, ctx.auth)
+        return {**answer, "staleLessons": [_show_stale(rule) for rule in stale]}
+
     return Tool(
         name="instructions_reviews",
         toolset="instructions",
         title="Reviews due",
-        description="Instructions due for review, longest overdue first, and how many there "
-        "are of each status, tier and owner.",
+        description="Instructions due for review, longest overdue first, how many there are of "
+        "each status, tier and owner, and those whose lessons no longer hold.",
         input=ReviewsDueInput,
         output=ReviewsDueOutput,
-        handler=threaded(service, handle),
+        handler=handler,
         tier=Tier.EXTENDED,
     )

@@ -78,7 +78,7 @@ def capabilities_tool(service: InstructionsService) -> Tool:
             "version": __version__,
             "protocolVersion": PROTOCOL_VERSION,
             "supportedActions": list(ACTIONS),
-            "mutationEnabled": service.mutation_enabled(),
+            "mutationEnabled": ctx.mutation_enabled(),
             "features": {
                 "advancedQuery": True,
                 "bulkOperations": True,

@@ -13,6 +13,7 @@ from commonplace.instructions.results.reading import CatalogueListing, CategoryC
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
 from commonplace.instructions.tools.shapes import (
+    FULL_ENTRIES,
     Answer,
     CamelInput,
     FullInput,
@@ -39,7 +40,7 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
 
 
 class InstructionIdInput(CamelInput):
-    id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
+    id: str = Field(min_length=1, max_length=400)
 
 
 class InstructionGetInput(InstructionIdInput):
@@ -77,11 +78,12 @@ def get_tool(service: InstructionsService) -> Tool:
         name="instructions_get",
         toolset="instructions",
         title="Get an instruction",
-        description="One instruction by id, or notFound.",
+        description="Get one instruction, or notFound.",
         input=InstructionGetInput,
         output=InstructionGetOutput,
         handler=inline(service, handle),
         bare=("instructions/get",),
+        large=True,
     )
 
 
@@ -112,20 +114,16 @@ def get_enhanced_tool(service: InstructionsService) -> Tool:
 
 
 class InstructionListInput(CamelInput):
-    category: str | None = Field(
-        default=None, max_length=100, description="Only this category; case does not matter."
-    )
+    category: str | None = Field(default=None, max_length=100)
     limit: int | None = Field(
-        default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent."
+        default=None, ge=1, description="Default 100. At most 1000, also the default with full."
     )
-    offset: int = Field(default=0, ge=0, description="Items to skip at the start.")
-    full: bool = Field(
-        default=False, description="Whole entries with their bodies instead of compact items."
-    )
+    offset: int = Field(default=0, ge=0)
+    full: bool = Field(default=False, description=FULL_ENTRIES)
     expect_id: str | None = Field(
         default=None,
         max_length=200,
-        description="An id that should be there: put first, and repaired if hidden.",
+        description="Put first, repaired if hidden. An id that should be there.",
     )
 
 
@@ -166,30 +164,27 @@ def list_tool(service: InstructionsService) -> Tool:
         toolset="instructions",
         title="List instructions",
         description=(
-            "Instructions in order of id, optionally of one category. Items are compact, "
-            "with a snippet of the body; read one with "
-            "instructions_get, or set `full`. `count` is all that match, `hash` the "
-            "catalogue's state."
+            "List instructions by id, each with a snippet; read one with instructions_get. "
+            "`count` is all that match."
         ),
         input=InstructionListInput,
         output=InstructionListOutput,
         handler=inline(service, handle),
         bare=("instructions/list",),
         errors=(CATALOGUE_LIMIT,),
+        large=True,
     )
 
 
 class InstructionScopeInput(CamelInput):
-    user_id: str | None = Field(default=None, max_length=200, description="The user.")
-    workspace_id: str | None = Field(default=None, max_length=200, description="The workspace.")
-    team_ids: list[str] = Field(default_factory=list, max_length=100, description="The teams.")
+    user_id: str | None = Field(default=None, max_length=200, description="Of this user.")
+    workspace_id: str | None = Field(default=None, max_length=200, description="Of this workspace.")
+    team_ids: list[str] = Field(default_factory=list, max_length=100, description="Of these teams.")
     limit: int | None = Field(
-        default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent."
+        default=None, ge=1, description="Default 100. At most 1000, also the default with full."
     )
-    offset: int = Field(default=0, ge=0, description="Items to skip at the start.")
-    full: bool = Field(
-        default=False, description="Whole entries with their bodies instead of compact items."
-    )
+    offset: int = Field(default=0, ge=0)
+    full: bool = Field(default=False, description=FULL_ENTRIES)
 
 
 class InstructionScopeOutput(TypedDict):

@@ -26,6 +26,7 @@ from commonplace.instructions.results.reading import CatalogueMatches, QueryResu
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.tools.compact import cut_items
 from commonplace.instructions.tools.shapes import (
+    FULL_ENTRIES,
     Answer,
     CamelInput,
     InstructionItem,
@@ -52,28 +53,20 @@ class InstructionSearchInput(CamelInput):
     q: str = Field(
         min_length=1,
         max_length=MAX_TEXT,
-        description="Words, an identifier, or any part of a title or body.",
+        description="Question, words or any part of the text.",
     )
-    limit: int = Field(default=DEFAULT_SEARCH, ge=1, description="Most items; at most 1000.")
-    full: bool = Field(
-        default=False, description="Whole entries with their bodies instead of compact items."
-    )
-    highlight: bool = Field(default=False, description="Add snippets with the matches marked.")
-    status: list[Status] | None = Field(default=None, description="Only these states.")
-    categories: list[str] | None = Field(
-        default=None, max_length=100, description="Only with any of these categories."
-    )
-    workspace_id: str | None = Field(
-        default=None, max_length=200, description="Only of this workspace."
-    )
-    user_id: str | None = Field(default=None, max_length=200, description="Only of this user.")
-    team_ids: list[str] | None = Field(
-        default=None, max_length=100, description="Only of any of these teams."
-    )
+    limit: int = Field(default=DEFAULT_SEARCH, ge=1)
+    full: bool = Field(default=False, description=FULL_ENTRIES)
+    highlight: bool = Field(default=False, description="Add snippets with marked matches.")
+    status: list[Status] | None = None
+    categories: list[str] | None = Field(default=None, max_length=100)
+    workspace_id: str | None = Field(default=None, max_length=200)
+    user_id: str | None = Field(default=None, max_length=200)
+    team_ids: list[str] | None = Field(default=None, max_length=100)
     path: str | None = Field(
         default=None,
         max_length=MAX_PATH_CHARS,
-        description="Only what applies to this repository path, or to every path.",
+        description="Applies to this repository path. Includes what applies to every path.",
     )
 
     def question(self, *, compact: bool) -> CatalogueQuestion:
@@ -158,65 +151,43 @@ def search_tool(service: InstructionsService) -> Tool:
         toolset="instructions",
         title="Search instructions",
         description=(
-            "Find rules by a question, words, identifiers or any part of the text; best first. "
-            "Finds every rule that contains the query or all of its words, and related ones: by "
-            "meaning where a model is installed, by parts of words, with typos. Approved rules "
-            "come before drafts; deprecated ones are last and marked. "
-            "Items are compact, with a snippet of the body; read one with instructions_get, "
-            "or set `full`."
+            "Find rules, best first: every one that contains the query or all of its words, and "
+            "related ones by meaning, parts of words and typos. Drafts come after approved rules, "
+            "deprecated ones last. Items have a snippet; read one with instructions_get."
         ),
         input=InstructionSearchInput,
         output=InstructionSearchOutput,
         handler=inline(service, handle, searches=lambda _: True, by_meaning=True),
         bare=("instructions/search",),
         errors=(CATALOGUE_LIMIT, INVALID_RULE_PATH),
+        large=True,
     )
 
 
 class InstructionFiltersInput(CamelInput):
-    categories: list[str] | None = Field(
-        default=None, max_length=100, description="Any of these categories."
-    )
-    priority_tiers: list[PriorityTier] | None = Field(
-        default=None, description="Any of these tiers."
-    )
-    status: list[Status] | None = Field(default=None, description="Any of these states.")
-    owners: list[str] | None = Field(
-        default=None, max_length=100, description="Any of these owners."
-    )
-    classification: list[Classification] | None = Field(
-        default=None, description="Any of these classifications."
-    )
-    workspace_id: str | None = Field(default=None, max_length=200, description="This workspace.")
-    user_id: str | None = Field(default=None, max_length=200, description="This user.")
-    team_ids: list[str] | None = Field(
-        default=None, max_length=100, description="Any of these teams."
-    )
-    activation: list[Activation] | None = Field(
-        default=None, description="Any of these activations; stated or by default."
-    )
-    languages: list[str] | None = Field(
-        default=None, max_length=50, description="Limited to any of these languages."
-    )
+    categories: list[str] | None = Field(default=None, max_length=100)
+    priority_tiers: list[PriorityTier] | None = None
+    status: list[Status] | None = None
+    owners: list[str] | None = Field(default=None, max_length=100)
+    classification: list[Classification] | None = None
+    workspace_id: str | None = Field(default=None, max_length=200)
+    user_id: str | None = Field(default=None, max_length=200)
+    team_ids: list[str] | None = Field(default=None, max_length=100)
+    activation: list[Activation] | None = None
+    languages: list[str] | None = Field(default=None, max_length=50)
     path: str | None = Field(
         default=None,
         max_length=MAX_PATH_CHARS,
-        description="Applies to this repository path, or to every path.",
+        description="Applies to this repository path. Includes what applies to every path.",
     )
-    created_after: str | None = Field(
-        default=None, max_length=40, description="Created after this ISO 8601 time."
-    )
-    updated_after: str | None = Field(
-        default=None, max_length=40, description="Updated after this ISO 8601 time."
-    )
+    created_after: str | None = Field(default=None, max_length=40, description="ISO 8601.")
+    updated_after: str | None = Field(default=None, max_length=40, description="ISO 8601.")
     text: str | None = Field(
         default=None,
         max_length=MAX_TEXT,
-        description="Title or body contains this, or all of its words.",
+        description="In title or body. As a whole, or all of its words.",
     )
-    requirements: list[Requirement] | None = Field(
-        default=None, description="Any of these requirements."
-    )
+    requirements: list[Requirement] | None = None
 
     @field_validator("created_after", "updated_after")
     @classmethod
@@ -225,52 +196,30 @@ class InstructionFiltersInput(CamelInput):
 
 
 class InstructionSortInput(CamelInput):
-    field: Literal["createdAt", "updatedAt", "priority", "title"] = Field(
-        description="What to sort by."
-    )
-    direction: Literal["asc", "desc"] = Field(default="asc", description="Ascending or descending.")
+    field: Literal["createdAt", "updatedAt", "priority", "title"]
+    direction: Literal["asc", "desc"] = "asc"
 
 
 class InstructionQueryInput(CamelInput):
     filters: InstructionFiltersInput = Field(
         default_factory=InstructionFiltersInput,
-        description="Conditions that must all hold; empty lists match all.",
+        description="All must hold, any value of a list. Empty lists match all.",
     )
-    sort: InstructionSortInput | None = Field(default=None, description="Order; by id when absent.")
-    limit: int = Field(default=DEFAULT_QUERY, ge=1, description="Most items; at most 1000.")
+    sort: InstructionSortInput | None = Field(default=None, description="Default by id.")
+    limit: int = Field(default=DEFAULT_QUERY, ge=1)
     cursor: str | None = Field(
-        default=None, max_length=2000, description="nextCursor of the page before."
+        default=None, max_length=2000, description="nextCursor of the last page."
     )
-    full: bool = Field(
-        default=False, description="Whole entries with their bodies instead of compact items."
-    )
-    offset: int = Field(
-        default=0, ge=0, description="Items to skip (older clients; prefer cursor)."
-    )
-    categories_all: list[str] | None = Field(
-        default=None, max_length=100, description="Older form: all of these categories."
-    )
-    categories_any: list[str] | None = Field(
-        default=None, max_length=100, description="Older form of filters.categories."
-    )
-    exclude_categories: list[str] | None = Field(
-        default=None, max_length=100, description="Older form: none of these categories."
-    )
-    priority_min: int | None = Field(
-        default=None, ge=1, le=100, description="Older form: priority number at least."
-    )
-    priority_max: int | None = Field(
-        default=None, ge=1, le=100, description="Older form: priority number at most."
-    )
-    priority_tiers: list[PriorityTier] | None = Field(
-        default=None, description="Older form of filters.priorityTiers."
-    )
-    requirements: list[Requirement] | None = Field(
-        default=None, description="Older form of filters.requirements."
-    )
-    text: str | None = Field(
-        default=None, max_length=MAX_TEXT, description="Older form of filters.text."
-    )
+    full: bool = Field(default=False, description=FULL_ENTRIES)
+    offset: int = Field(default=0, ge=0, description="Older form, as all below.")
+    categories_all: list[str] | None = Field(default=None, max_length=100)
+    categories_any: list[str] | None = Field(default=None, max_length=100)
+    exclude_categories: list[str] | None = Field(default=None, max_length=100)
+    priority_min: int | None = Field(default=None, ge=1, le=100)
+    priority_max: int | None = Field(default=None, ge=1, le=100)
+    priority_tiers: list[PriorityTier] | None = None
+    requirements: list[Requirement] | None = None
+    text: str | None = Field(default=None, max_length=MAX_TEXT)
 
     def merge_filters(self) -> JsonObject:
         """Merge both forms of the filters, in contract spelling, without empty ones."""
@@ -356,14 +305,13 @@ def query_tool(service: InstructionsService) -> Tool:
         toolset="instructions",
         title="Query instructions",
         description=(
-            "Filter by category, tier, status, owner, scope, path, time and text; sort; page with "
-            "cursors. "
-            "Items are compact, with a snippet of the body; read one with instructions_get, "
-            "or set `full`."
+            "Filter, sort and page instructions. Items have a snippet; read one with "
+            "instructions_get."
         ),
         input=InstructionQueryInput,
         output=InstructionQueryOutput,
         handler=inline(service, handle, searches=lambda args: "text" in args.merge_filters()),
         bare=("instructions/query",),
         errors=(CATALOGUE_LIMIT, INVALID_CURSOR, INVALID_RULE_PATH),
+        large=True,
     )

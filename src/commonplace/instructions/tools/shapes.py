@@ -1,7 +1,4 @@
-"""Parts that the tools share: input conventions, the shape of an item, and how handlers run.
-
-Docstrings of inputs and outputs are part of the published schemas, so most have none.
-"""
+"""Parts that the tools share: input conventions, the shape of an item, and how handlers run."""
 
 from __future__ import annotations
 
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.instructions.engine.review.events import ReviewEvent
     from commonplace.instructions.engine.unreadable import StoredProblem
 
+FULL_ENTRIES = "Whole entries with bodies. Otherwise items are compact."
 Answer = Mapping[str, Json]
 Handle = Callable[[Context, Json], Output | Awaitable[Output]]
 ThreadedHandle = Callable[[Context, Json], Output]
@@ -52,8 +50,8 @@ class WriteInput(CamelInput):
         default=None,
         max_length=128,
         description=(
-            "Refuse (-32003) unless this is the entry's present governanceHash, which changes "
-            "with every field, or the catalogue hash."
+            "Present governanceHash or catalogue hash, else -32003. The governanceHash changes "
+            "with every field."
         ),
     )
 
@@ -162,12 +160,12 @@ def inline(
             await asyncio.to_thread(service.meaning.prepare)
         pending = service.confirmation.begin()
         if pending is None:
-            return await _settle(handle(ctx, args))
+            return await settle(handle(ctx, args))
         return await confirm_and_handle(pending, ctx, args)
 
     async def confirm_and_handle(pending: Future[None], ctx: Context, args: Json) -> Output:
         warning = await service.confirmation.wait(pending)
-        return _warned(await _settle(handle(ctx, args)), warning)
+        return _warned(await settle(handle(ctx, args)), warning)
 
     return handler
 
@@ -185,7 +183,8 @@ def threaded(service: InstructionsService, handle: ThreadedHandle) -> Handler:
     return handler
 
 
-async def _settle(output: Output | Awaitable[Output]) -> Output:
+async def settle(output: Output | Awaitable[Output]) -> Output:
+    """Return what a handler returns, now or later."""
     return await output if isawaitable(output) else output
 
 

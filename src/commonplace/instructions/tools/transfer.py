@@ -170,7 +170,8 @@ def import_tool(service: InstructionsService) -> Tool:
         options = EntryImportOptions(
             args.mode, args.should_validate, args.batch_size, args.expected_hash
         )
-        answer = _show_import(service.import_entries(ctx.auth, args.entries, options))
+        imported = service.import_entries(ctx.auth, args.entries, options, ctx.report)
+        answer = _show_import(imported)
         if not ctx.compact:
             return answer
         return cut_lists(answer, ("errors",), f"{len(answer['errors'])} entries failed.")

@@ -21,10 +21,10 @@ def tools(service: InstructionsService) -> tuple[Tool, ...]:
 
 
 class UsageContextInput(CamelInput):
-    user_id: str | None = Field(default=None, max_length=200, description="Who used it.")
-    workspace_id: str | None = Field(default=None, max_length=200, description="Where.")
-    session_id: str | None = Field(default=None, max_length=200, description="In which session.")
-    timestamp: str | None = Field(default=None, max_length=40, description="When (ISO 8601).")
+    user_id: str | None = Field(default=None, max_length=200)
+    workspace_id: str | None = Field(default=None, max_length=200)
+    session_id: str | None = Field(default=None, max_length=200)
+    timestamp: str | None = Field(default=None, max_length=40, description="ISO 8601.")
 
     @field_validator("timestamp")
     @classmethod
@@ -34,26 +34,22 @@ class UsageContextInput(CamelInput):
 
 class UsageMetricsInput(CamelInput):
     execution_time: float | None = Field(
-        default=None, ge=0, strict=True, allow_inf_nan=False, description="Milliseconds it took."
+        default=None, ge=0, strict=True, allow_inf_nan=False, description="Milliseconds."
     )
-    success: bool | None = Field(default=None, strict=True, description="Whether it helped.")
-    error_code: str | None = Field(default=None, max_length=200, description="What went wrong.")
+    success: bool | None = Field(default=None, strict=True)
+    error_code: str | None = Field(default=None, max_length=200)
 
 
 class UsageTrackInput(CamelInput):
-    id: str | None = Field(
-        default=None, min_length=1, max_length=400, description="The instruction used."
-    )
+    id: str | None = Field(default=None, min_length=1, max_length=400)
     instruction_id: str | None = Field(
         default=None,
         min_length=1,
         max_length=400,
-        description="The same, in the form with context and metrics.",
+        description="Instead of id, with context and metrics.",
     )
-    context: UsageContextInput | None = Field(
-        default=None, description="Who used it, where and when."
-    )
-    metrics: UsageMetricsInput | None = Field(default=None, description="How it went.")
+    context: UsageContextInput | None = None
+    metrics: UsageMetricsInput | None = None
 
     @model_validator(mode="after")
     def _require_one_id(self) -> UsageTrackInput:
@@ -103,8 +99,7 @@ def track_tool(service: InstructionsService) -> Tool:
         name="usage_track",
         toolset="instructions",
         title="Track a use",
-        description="Count that an instruction was used, and keep how it went; "
-        "instructions_inspect with scope usage shows the sums.",
+        description="Count that an instruction was used, and how it went.",
         input=UsageTrackInput,
         output=UsageTrackOutput,
         handler=threaded(service, handle),

@@ -65,7 +65,7 @@ class CatalogueAnalysis:
         with_usage: bool = False,
         budget: int | None = None,
     ) -> Graph:
-        """Return the graph of instructions, cut to about `budget` bytes if one is given."""
+        """Return the graph of instructions, cut to about `budget` tokens if one is given."""
         settings = self._parts.settings
         edges = GRAPH_EDGES if options.max_edges is None else min(options.max_edges, GRAPH_EDGES)
         options = replace(

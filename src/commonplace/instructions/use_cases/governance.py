@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 
 from commonplace.instructions.engine.entry.checks import EntryRefused, check_governance
 from commonplace.instructions.engine.entry.versions import bump, version_key
@@ -222,20 +222,13 @@ def find_reviews_due(
 ) -> ReviewsDue:
     """Return what is due for review, longest overdue first, and counts of the whole catalogue."""
     until = before or parts.now()
-    entries = parts.store.snapshot()[0]
-    documents = [entry.document for entry in entries]
-    latest = parse_time(until) or 0.0
-    moments = ((parse_time(entry.document.get("nextReviewDue")), entry.id) for entry in entries)
-    due = sorted((moment, id_) for moment, id_ in moments if moment is not None and moment < latest)
-    by_id = {entry.id: entry.document for entry in entries}
-    counts = {
-        name: count_values(document.get(name) or "(none)" for document in documents)
-        for name in COUNTED_FIELDS
-    }
-    items = [by_id[id_] for _, id_ in due[offset : offset + limit]]
-    return ReviewsDue(len(documents), len(due), until, items, counts)
-
-
-def count_values(values: Iterable[Json]) -> dict[str, int]:
-    """Count values, most frequent first."""
-    return dict(Counter(str(value) for value in values).most_common(MAX_GROUPS))
+    store = parts.store
+    with store.lock:
+        catalogue = store.current()
+        reviews = catalogue.reviews()
+        due = bisect_left(reviews, (parse_time(until) or 0.0, ""))
+        items = [catalogue.entries[id_].document for _, id_ in reviews[:due][offset:][:limit]]
+        counts = {
+            name: dict(catalogue.counts(name).most_common(MAX_GROUPS)) for name in COUNTED_FIELDS
+        }
+        return ReviewsDue(len(catalogue), due, until, items, counts)

@@ -28,6 +28,7 @@ from commonplace.instructions.use_cases.rule_files.policy import review_hidden_t
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 from commonplace.kernel.json_types import Json
+from commonplace.kernel.progress import Report, report_nothing
 
 MAX_GROUP_SIZE = 1000
 
@@ -43,7 +44,11 @@ class EntryImportOptions:
 
 
 def import_entries(
-    parts: CatalogueParts, caller: AuthContext, entries: Sequence[Json], options: EntryImportOptions
+    parts: CatalogueParts,
+    caller: AuthContext,
+    entries: Sequence[Json],
+    options: EntryImportOptions,
+    report: Report = report_nothing,
 ) -> ImportResult:
     """Write entries in groups; report failures with their place in the list."""
     started = time.perf_counter()
@@ -52,6 +57,7 @@ def import_entries(
         check_expected_hash(options.expected_hash, None, catalogue.hash)
         run = _ImportRun(parts, Author.of(caller), entries, options, catalogue)
         for index, entry in enumerate(entries):
+            report("Rules read", index, len(entries))
             run.plan(index, entry)
             if len(run.planned) >= group_size:
                 run.write()

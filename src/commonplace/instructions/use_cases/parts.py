@@ -10,6 +10,7 @@ from commonplace.instructions.engine.normalise import ReadingRules
 from commonplace.instructions.engine.review.policy import ReviewPolicy
 from commonplace.instructions.model import Author, RequestStats
 from commonplace.instructions.rulefiles.allowed import RuleFolders
+from commonplace.instructions.store.kept.place import KeptPlace
 from commonplace.instructions.store.protocol import CatalogueStore, ConfigurationStore, Trace
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.settings import GovernanceSettings, InstructionsSettings
@@ -57,6 +58,7 @@ class CatalogueParts:
     reviews: ReviewLog
     backups: BackupStore
     folders: RuleFolders = field(default_factory=RuleFolders)
+    kept: KeptPlace | None = None  # where hooks find the rules; for the whole catalogue
 
     @property
     def policy(self) -> ReviewPolicy:

@@ -33,6 +33,7 @@ from commonplace.kernel.json_types import JsonObject
 if TYPE_CHECKING:
     from commonplace.instructions.engine.query import CatalogueFilters, CatalogueOrder
     from commonplace.instructions.use_cases.search.finding import CatalogueFinder, CatalogueQuestion
+    from commonplace.search.model import SearchHit
     from commonplace.search.whole_texts.meaning import TextMeaning
 
 
@@ -144,6 +145,12 @@ class CatalogueReader:
         if meaning is None:
             return self._finder.find(question)
         return await self._finder.find_by_meaning(question, meaning, whole=whole)
+
+    async def weigh(
+        self, text: str, meaning: TextMeaning | None, *, whole: bool
+    ) -> tuple[SearchHit, ...]:
+        """Return instructions that may concern a text, best first. Needs `prepare_search`."""
+        return await self._finder.weigh(text, meaning, whole=whole)
 
     @cached_property
     def _finder(self) -> CatalogueFinder:

@@ -130,3 +130,15 @@ def test_a_hostile_text_costs_linear_time(piece: str) -> None:
     start = time.process_time()
     scan(text)
     assert time.process_time() - start < 3
+
+
+def test_long_tags_of_any_kind_cost_little_and_print_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    tag = f"<div {'style = color: x ' * 4_000}"
+    text = f"{tag * 20}\n<details {'a' * 5_000}>\n<p {'b ' * 2_000} hidden>No</p>"
+    began = time.process_time()
+    kinds = [finding.kind for finding in scan(text, secrets=False)]
+    assert time.process_time() - began < 1
+    assert kinds == ["collapsed-text", "invisible-text"]
+    assert capfd.readouterr().err == ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import lru_cache
-
-import orjson
+from itertools import takewhile
 
 from commonplace.instructions.engine.effective.merging import RuleMerger
 from commonplace.instructions.engine.effective.outcome import (
@@ -14,15 +13,14 @@ from commonplace.instructions.engine.effective.outcome import (
     MergedRule,
     RuleNotice,
 )
+from commonplace.instructions.engine.effective.rule import count_json_tokens
 from commonplace.instructions.engine.effective.similarity import SimilarTexts
-from commonplace.kernel.tokens import count_tokens
 
 FRAME_TOKENS = 140  # names and counts around the lists
 ITEM_TOKENS = 45  # names and signs around the values of one rule
 NOTICE_TOKENS = 25
 MOST_LISTED = 20  # of each list beside the rules
 MOST_DUPLICATES = 10  # listed of one rule
-LONGEST_WORDS = 16  # characters of one token, at most: a text with fewer tokens is not counted
 OVER_BUDGET = "over budget"
 
 
@@ -48,16 +46,15 @@ def fit(
     """Fill the budget in order: references of binding rules, rules, conflicts, other lists."""
     frame = FRAME_TOKENS + sum(map(_count, paths))
     remaining = _Budget(budget - frame)
-    references = {
-        id(rule): _reference_tokens(rule) for rule in merged.rules if rule.rule.is_binding
-    }
+    binding = takewhile(lambda choice: choice.rule.is_binding, merged.rules)  # they come first
+    references = {choice.rule.key: _reference_tokens(merged.merge(choice)) for choice in binding}
     remaining.left -= sum(references.values())
     conflicts = [
         conflict
         for conflict in merged.conflicts[:MOST_LISTED]
         if remaining.take(NOTICE_TOKENS + sum(map(_count, astuple(conflict))))
     ]
-    shown, cut, cut_count = _fill(merged.rules, references, remaining)
+    shown, cut, cut_count = _fill(merged, references, remaining)
     listed_offers = _list(offered, remaining)
     listed_absences = _list([*merged.left_out, *left_out], remaining)
     return EffectiveRules(
@@ -76,7 +73,7 @@ def fit(
 
 
 def _fill(
-    rules: Sequence[MergedRule], references: Mapping[int, int], remaining: _Budget
+    merged: RuleMerger, references: Mapping[str, int], remaining: _Budget
 ) -> tuple[list[MergedRule], list[RuleNotice], int]:
     """Return the rules to show, those to list as cut, and how many were cut.
 
@@ -88,50 +85,45 @@ def _fill(
     cut: list[RuleNotice] = []
     cut_count = 0
     is_listing = True
-    for rule in rules:
-        reserved = references.get(id(rule), 0)
-        if rule.form == "full" and _fits(rule, reserved, remaining):
-            repeated = texts.find_or_keep(rule.rule.shape)
-            if repeated is None:
-                remaining.left -= _full_tokens(rule) - reserved
-                in_full.append(rule)
-                shown.append(rule)
-                continue
-            remaining.left += reserved
-            if remaining.take(_count(rule.rule.ref) + 4):
-                in_full[repeated].duplicates.append(rule.rule.ref)
-                continue
-            remaining.left -= reserved
-        if rule.rule.is_binding:
-            rule.form, rule.cut = "reference", rule.cut or OVER_BUDGET
-            shown.append(rule)
+    for choice in merged.rules:
+        rule = choice.rule
+        reserved = references[rule.key] if rule.is_binding else 0
+        room = remaining.left + reserved - ITEM_TOKENS
+        # Most rules of a large catalogue do not fit: they are compared, and not measured further.
+        if rule.least_tokens <= room and rule.text_tokens <= room:
+            entry = merged.merge(choice)
+            needed = _reference_tokens(entry) + rule.text_tokens - reserved
+            if entry.form == "full" and needed <= remaining.left:
+                repeated = texts.find_or_keep(rule.shape)
+                if repeated is None:
+                    remaining.left -= needed
+                    in_full.append(entry)
+                    shown.append(entry)
+                    continue
+                remaining.left += reserved
+                if remaining.take(_count(rule.ref) + 4):
+                    in_full[repeated].duplicates += (rule.ref,)
+                    continue
+                remaining.left -= reserved
+        if rule.is_binding:
+            entry = merged.merge(choice)
+            entry.form, entry.cut = "reference", entry.cut or OVER_BUDGET
+            shown.append(entry)
             continue
         cut_count += 1
-        notice = RuleNotice(rule.rule.ref, rule.rule.title, OVER_BUDGET)
-        is_listing = (
-            is_listing and len(cut) < MOST_LISTED and remaining.take(_notice_tokens(notice))
-        )
         if is_listing:
-            cut.append(notice)
+            notice = RuleNotice(rule.ref, rule.title, OVER_BUDGET)
+            is_listing = len(cut) < MOST_LISTED and remaining.take(_notice_tokens(notice))
+            if is_listing:
+                cut.append(notice)
     return shown, cut, cut_count
 
 
-def _fits(rule: MergedRule, reserved: int, remaining: _Budget) -> bool:
-    most = remaining.left + reserved - ITEM_TOKENS
-    # A long text is not counted, and a rule that cannot fit is not measured further.
-    if len(rule.rule.text) // LONGEST_WORDS > most or rule.rule.text_tokens > most:
-        return False
-    return _full_tokens(rule) - reserved <= remaining.left
-
-
-def _full_tokens(rule: MergedRule) -> int:
-    return _reference_tokens(rule) + rule.rule.text_tokens
-
-
 def _reference_tokens(rule: MergedRule) -> int:
-    rule.duplicates[MOST_DUPLICATES:] = []
-    values = (rule.rule.title, rule.rule.ref, *rule.reasons, *rule.duplicates, *rule.overruled)
-    return ITEM_TOKENS + sum(map(_count, values)) + 4 * len(values)
+    rule.duplicates = rule.duplicates[:MOST_DUPLICATES]
+    values = (*rule.reasons, *rule.duplicates, *rule.overruled)
+    listed = sum(map(_count, values)) + 4 * (2 + len(values))
+    return ITEM_TOKENS + rule.rule.label_tokens + listed
 
 
 def _notice_tokens(notice: RuleNotice) -> int:
@@ -147,4 +139,4 @@ def _list(notices: Sequence[RuleNotice], remaining: _Budget) -> tuple[RuleNotice
 @lru_cache(maxsize=8_192)
 def _count(text: str) -> int:
     """Count a text as a JSON string. Titles and references recur from question to question."""
-    return count_tokens(orjson.dumps(text).decode())
+    return count_json_tokens(text)

@@ -2,76 +2,84 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
+from commonplace.instructions.engine.effective.comparing import ComparedTexts, TextOverlaps
 from commonplace.instructions.engine.effective.outcome import (
     MergedRule,
     RuleConflict,
     RuleNotice,
     SelectedRule,
 )
-from commonplace.instructions.engine.effective.statements import Directive
 
-_Statement = tuple[MergedRule, Directive]
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.statements.directives import Directive
 
-
-class Disputes:
-    """Subjects about which rules say different things, as far as the rules were seen.
-
-    Kept as long as the rules stay the same, so that a rule is compared once.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._values: dict[int, int] = {}
-        self._seen: set[str] = set()
-        self._subjects: frozenset[int] = frozenset()
-
-    def add(self, rules: Iterable[MergedRule]) -> frozenset[int]:
-        """Take rules into account, and return the hashes of all disputed subjects."""
-        disputed: set[int] = set()
-        with self._lock:
-            for merged in rules:
-                if merged.rule.key in self._seen:
-                    continue
-                values = merged.rule.values
-                for subject in self._values.keys() & values.keys():
-                    if self._values[subject] != values[subject]:
-                        disputed.add(subject)
-                self._values.update(values)
-                self._seen.add(merged.rule.key)
-            if disputed:
-                self._subjects |= disputed
-            return self._subjects
+_Statement = tuple[MergedRule, "Directive"]
 
 
 class RuleMerger:
-    """Rules in order: requirement, scope from wide to narrow, priority, id."""
+    """Rules in order: requirement, scope from wide to narrow, priority, id.
 
-    def __init__(self, selected: Iterable[SelectedRule], disputes: Disputes | None = None) -> None:
-        self._disputes = disputes or Disputes()
-        self.rules: list[MergedRule] = []
+    Only rules that others may repeat or contradict are looked at one by one.
+    """
+
+    def __init__(
+        self, selected: Sequence[SelectedRule], overlaps: TextOverlaps | None = None
+    ) -> None:
+        if overlaps is None:
+            texts = ComparedTexts(choice.rule for choice in selected)
+            overlaps = texts.overlaps([choice.rule.key for choice in selected])
+        self._overlaps = overlaps
         self.conflicts: list[RuleConflict] = []
         self.left_out: list[RuleNotice] = []
-        texts: dict[int, MergedRule] = {}
-        for choice in sorted(selected, key=lambda choice: choice.rule.order):
-            known = texts.get(choice.rule.words)
-            if known is not None:
-                known.duplicates.append(choice.rule.ref)
-            else:
-                merged = texts[choice.rule.words] = MergedRule(choice.rule, choice.reasons)
-                self.rules.append(merged)
+        ordered = sorted(selected, key=attrgetter("rule.order"))
+        noted = overlaps.repeated | overlaps.contested | overlaps.declared
+        self._noted = {
+            choice.rule.key: MergedRule(choice.rule, choice.reasons)
+            for choice in (ordered if noted else ())
+            if choice.rule.key in noted
+        }
+        dropped = {*self._drop_repeated(), *self._settle()}
+        self.rules = (
+            [choice for choice in ordered if choice.rule.key not in dropped] if dropped else ordered
+        )
+
+    def merge(self, choice: SelectedRule) -> MergedRule:
+        """Return a selected rule with what was found about it."""
+        return self._noted.get(choice.rule.key) or MergedRule(choice.rule, choice.reasons)
+
+    def _drop_repeated(self) -> list[str]:
+        """Name rules with the words of an earlier one there; return their keys."""
+        first: dict[int, MergedRule] = {}
+        repeating = []
+        for key, merged in self._noted.items():
+            if key in self._overlaps.repeated:
+                known = first.setdefault(merged.rule.words, merged)
+                if known is not merged:
+                    known.duplicates += (merged.rule.ref,)
+                    repeating.append(key)
+        for key in repeating:
+            del self._noted[key]
+        return repeating
+
+    def _settle(self) -> list[str]:
+        """Settle contradictions; return the keys of rules of which nothing holds."""
         self._settle_declared()
         self._settle_statements()
-        self._drop_overruled()
+        return list(self._drop_overruled())
+
+    def put_first(self, keys: Container[str]) -> None:
+        """Move some rules before the others; binding ones stay at the start."""
+        self.rules.sort(key=lambda choice: not (choice.rule.is_binding or choice.rule.key in keys))
 
     def _settle_declared(self) -> None:
         """Settle contradictions that rules declare themselves (`conflictsWith`)."""
-        by_key = {merged.rule.key: merged for merged in self.rules}
-        for merged in self.rules:
-            for key in sorted(merged.rule.conflicts_with & by_key.keys()):
-                other = by_key[key]
+        for merged in self._noted.values():
+            for key in sorted(merged.rule.conflicts_with & self._noted.keys()):
+                other = self._noted[key]
                 if other is merged or (
                     merged.rule.key in other.rule.conflicts_with and key < merged.rule.key
                 ):
@@ -85,25 +93,19 @@ class RuleMerger:
         for group in self._groups():
             winner, holds = _choose_statement(group)
             for loser, yields in group:
-                if yields.value != holds.value and loser is not winner:
-                    kind = yields.subject[0].removeprefix("#")
-                    reason = (
-                        f"{kind}: {yields.value} against {holds.value}"
-                        if yields.subject[0].startswith("#")
-                        else "one says to do what the other forbids"
-                    )
+                if loser is not winner and yields.opposes(holds):
+                    reason = yields.describe_against(holds)
                     self._overrule(winner, loser, reason, holds.text, yields.text)
                     if yields.text not in loser.overruled:
-                        loser.overruled.append(yields.text)
-                        loser.winners[winner.rule.ref] = None
+                        loser.overruled += (yields.text,)
+                        loser.winners = tuple(dict.fromkeys((*loser.winners, winner.rule.ref)))
 
     def _groups(self) -> Iterator[list[_Statement]]:
         """Yield statements about one subject that do not all agree, by subject."""
-        present = [merged for merged in self.rules if not merged.cut]
-        disputed = self._disputes.add(present)
+        contested, disputed = self._overlaps.contested, self._overlaps.disputed
         by_subject: dict[tuple[str, ...], list[_Statement]] = {}
-        for merged in present if disputed else ():
-            if merged.rule.values.keys() & disputed:
+        for key, merged in self._noted.items():
+            if key in contested and not merged.cut:
                 for subject, directive in merged.rule.directives.items():
                     if hash(subject) in disputed:
                         by_subject.setdefault(subject, []).append((merged, directive))
@@ -122,19 +124,16 @@ class RuleMerger:
         if not known:
             self.conflicts.append(conflict)
 
-    def _drop_overruled(self) -> None:
+    def _drop_overruled(self) -> Iterator[str]:
         """Leave out rules of which nothing holds; a binding one stays as a reference."""
-        kept: list[MergedRule] = []
-        for merged in self.rules:
+        for key, merged in self._noted.items():
             if merged.overruled and len(merged.overruled) >= merged.rule.statement_count:
-                merged.cut = merged.cut or f"overruled by {', '.join(list(merged.winners)[:3])}"
-            if merged.cut and not merged.rule.is_binding:
-                self.left_out.append(RuleNotice(merged.rule.ref, merged.rule.title, merged.cut))
-                continue
-            if merged.cut:
+                merged.cut = merged.cut or f"overruled by {', '.join(merged.winners[:3])}"
+            if merged.cut and merged.rule.is_binding:
                 merged.form = "reference"
-            kept.append(merged)
-        self.rules = kept
+            elif merged.cut:
+                self.left_out.append(RuleNotice(merged.rule.ref, merged.rule.title, merged.cut))
+                yield key
 
 
 def _choose_winner(rules: tuple[MergedRule, ...]) -> MergedRule:

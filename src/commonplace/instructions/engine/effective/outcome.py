@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.instructions.engine.effective.rule import EffectiveCandidate
@@ -19,7 +20,9 @@ class RuleQuestion:
     """Which rules are in effect: for paths of a repository, for people, for a task.
 
     `named` are the ids of rules to include whatever their activation. `drafts`: rules that nobody
-    approved yet count too.
+    approved yet count too. `fitting` are the reasons of rules that fit the task, by id, where the
+    asker judged that; None: descriptions are compared with the task. `mentioned` are
+    normalised paths that rules may match, but that do not say which files are meant.
     """
 
     paths: tuple[str, ...] = ()
@@ -30,6 +33,8 @@ class RuleQuestion:
     teams: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     drafts: bool = False
+    fitting: Mapping[str, str] | None = None
+    mentioned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,9 @@ class MergedRule:
 
     rule: EffectiveCandidate
     reasons: tuple[str, ...]
-    duplicates: list[str] = field(default_factory=list)
-    overruled: list[str] = field(default_factory=list)
-    winners: dict[str, None] = field(default_factory=dict)  # the rules that overrule it
+    duplicates: tuple[str, ...] = ()
+    overruled: tuple[str, ...] = ()
+    winners: tuple[str, ...] = ()  # the rules that overrule it
     form: RuleForm = "full"
     cut: str = ""  # why it is a reference
 

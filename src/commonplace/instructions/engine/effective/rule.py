@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Mapping
 from enum import IntEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import orjson
 
 from commonplace.instructions.engine.effective.similarity import TextShape, hash_words
-from commonplace.instructions.engine.effective.statements import (
-    Directive,
-    count_statements,
-    find_directives,
-)
 from commonplace.instructions.engine.scope.rule_scope import RuleScope
 from commonplace.kernel.json_types import Json
 from commonplace.kernel.tokens import count_tokens
 
+if TYPE_CHECKING:
+    from commonplace.instructions.engine.statements.directives import Directive
+
 BINDING = frozenset({"mandatory", "critical"})
 REQUIREMENT_ORDER = {"mandatory": 0, "critical": 1, "recommended": 2, "optional": 3}
+LONGEST_TOKEN = 16  # characters, at most: a long text need not be counted
 _WILDCARD = re.compile(r"[*?\[{\\]")
 
 
@@ -67,6 +68,8 @@ class EffectiveCandidate:
         self.description = description
         fields = document or {}
         self.status: str = fields.get("status", "approved")
+        self.updated: str = fields.get("updatedAt", "")
+        self.review_due: str = fields.get("nextReviewDue", "")
         self.workspace: str | None = fields.get("workspaceId")
         self.user: str | None = fields.get("userId")
         self.teams: tuple[str, ...] = tuple(fields.get("teamIds") or ())
@@ -82,11 +85,13 @@ class EffectiveCandidate:
             key,
         )
         self.width = (int(level), depth)
+        # A binding rule must be shown, and cannot be overruled by a narrower one.
+        self.is_binding = requirement in BINDING
+        self.least_tokens = len(text) // LONGEST_TOKEN
 
-    @property
-    def is_binding(self) -> bool:
-        """Tell whether it must be shown, and cannot be overruled by a narrower rule."""
-        return self.requirement in BINDING
+    def analyse(self) -> None:
+        """Compute what every question needs of the text."""
+        _ = self.words, self.stances, self.text_tokens, self.label_tokens
 
     @cached_property
     def words(self) -> int:
@@ -100,29 +105,49 @@ class EffectiveCandidate:
 
     @cached_property
     def directives(self) -> dict[tuple[str, ...], Directive]:
-        """What it tells to do or not to do, by subject; where it contradicts itself, nothing."""
-        found: dict[tuple[str, ...], Directive] = {}
-        doubtful: set[tuple[str, ...]] = set()
-        for directive in find_directives(self.text):
-            known = found.setdefault(directive.subject, directive)
-            if known.value != directive.value:
-                doubtful.add(directive.subject)
-        return {subject: found[subject] for subject in found if subject not in doubtful}
+        """What it tells to do or not to do, by subject; where it contradicts itself, nothing.
+
+        Kept only of rules that others may contradict.
+        """
+        return _read_directives(self.text)
 
     @cached_property
-    def values(self) -> dict[int, int]:
-        """Hashes of the subjects and values, to find oppositions among many rules quickly."""
-        return {hash(subject): hash(told.value) for subject, told in self.directives.items()}
+    def stances(self) -> tuple[array[int], array[int]]:
+        """Hashes of the subjects of its directives, and of what it says about each."""
+        subjects, values = array("q"), array("q")
+        for subject, directive in _read_directives(self.text).items():
+            subjects.append(hash(subject))
+            values.append(hash(directive.value))
+        return subjects, values
 
     @cached_property
     def statement_count(self) -> int:
         """How many statements it has."""
+        from commonplace.instructions.engine.statements.clauses import count_statements
+
         return count_statements(self.text)
 
     @cached_property
     def text_tokens(self) -> int:
         """Tokens of the text as a JSON string."""
-        return count_tokens(orjson.dumps(self.text.encode("utf-8", "replace").decode()).decode())
+        return count_json_tokens(self.text.encode("utf-8", "replace").decode())
+
+    @cached_property
+    def label_tokens(self) -> int:
+        """Tokens of title and reference as JSON strings."""
+        return count_json_tokens(self.title) + count_json_tokens(self.ref)
+
+
+def count_json_tokens(text: str) -> int:
+    """Count the tokens of a text as a JSON string."""
+    return count_tokens(orjson.dumps(text).decode())
+
+
+def _read_directives(text: str) -> dict[tuple[str, ...], Directive]:
+    # hooks answer from texts that were read before, and need no patterns of directives
+    from commonplace.instructions.engine.statements.directives import read_directives
+
+    return read_directives(text)
 
 
 def candidate_of(document: Mapping[str, Json]) -> EffectiveCandidate:

@@ -16,6 +16,8 @@ SKETCH = 8  # shingles that are looked up to find candidates
 MOST_CANDIDATES = 32
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_RUN = re.compile(r"[^\W_]+")
+_BETWEEN = {code: " " for code in range(128) if not chr(code).isalnum()}
 _DECISIVE = re.compile(r"(?:not|never|no|without|avoid|only|\w*n't|\d.*)\Z")
 
 
@@ -84,5 +86,7 @@ class SimilarTexts:
 
 def hash_words(text: str) -> int:
     """Hash the words of a text; case, punctuation and markup do not count."""
-    words = " ".join(_WORD.findall(text.lower())).encode("utf-8", "replace")
+    lowered = text.lower()
+    runs = lowered.translate(_BETWEEN).split() if text.isascii() else _RUN.findall(lowered)
+    words = " ".join(runs).encode("utf-8", "replace")
     return int.from_bytes(blake2b(words, digest_size=8).digest(), "big")

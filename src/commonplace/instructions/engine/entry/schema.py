@@ -35,8 +35,8 @@ ENTRY_PROPERTIES: JsonObject = {
         "type": "string",
         "minLength": 1,
         "maxLength": MAX_ID_CHARS,
-        "description": "Stable identifier and file name: lower-case letters, digits, - _ and "
-        "single inner dots.",
+        "description": "Lower-case letters, digits, - _ and single inner dots. Stable identifier "
+        "and file name.",
     },
     "title": {
         "type": "string",
@@ -54,7 +54,7 @@ ENTRY_PROPERTIES: JsonObject = {
         "type": "integer",
         "minimum": 1,
         "maximum": 100,
-        "description": "1 is the most important, 100 the least.",
+        "description": "1 is highest, 100 lowest.",
     },
     "audience": {"enum": ["individual", "group", "all"], "description": "Whom it addresses."},
     "requirement": {
@@ -65,12 +65,12 @@ ENTRY_PROPERTIES: JsonObject = {
         "type": "array",
         "items": {"type": "string", "maxLength": 200},
         "maxItems": 50,
-        "description": "Topics, lower-cased and sorted; scope:workspace:X, scope:user:X and "
+        "description": "Topics. Lower-cased and sorted; scope:workspace:X, scope:user:X and "
         "scope:team:X set the scope.",
     },
     "primaryCategory": _text("The main one of the categories.", 200),
     "contentType": _text(
-        "What the body is: instruction, template, workflow, reference, example, agent.", 40
+        "Such as instruction, template, workflow. Also reference, example, agent.", 40
     ),
     "tags": _texts("More labels."),
     "version": _text("MAJOR.MINOR.PATCH; 1.0.0 when absent.", 60),
@@ -94,7 +94,7 @@ ENTRY_PROPERTIES: JsonObject = {
         "type": "array",
         "items": {"type": "string", "minLength": 1, "maxLength": MAX_GLOB_CHARS},
         "maxItems": MAX_GLOBS,
-        "description": "Globs over repository paths, such as src/**/*.py; ! excludes.",
+        "description": "Globs over repository paths, ! excludes. Such as src/**/*.py.",
     },
     "languages": {
         "type": "array",
@@ -104,8 +104,8 @@ ENTRY_PROPERTIES: JsonObject = {
     },
     "activation": {
         "enum": ["always", "glob", "description", "manual"],
-        "description": "When it applies: always, to matching paths, if its description fits the "
-        "task, or when named. By default glob with appliesTo or languages, else always.",
+        "description": "Default glob with appliesTo or languages, else always. When it "
+        "applies: always, to matching paths, if its description fits the task, or when named.",
     },
     "reviewIntervalDays": {
         "type": "integer",
@@ -159,15 +159,14 @@ ENTRY_PROPERTIES: JsonObject = {
 UNCHECKED_PROPERTIES: JsonObject = {"changeLog": {}, "version": {}, "createdAt": {}}
 ENTRY_SCHEMA: JsonObject = {
     "type": "object",
-    "description": "The instruction, wrapped in `entry`. id and body are always needed; `lax` "
+    "description": "id and body are always needed. The instruction, wrapped in `entry`; `lax` "
     "fills the rest.",
     "properties": ENTRY_PROPERTIES,
     "required": ["id"],
 }
 EXPECTED_HASH = (
-    "Refuse with -32003 unless this is the entry's present governanceHash (it changes with every "
-    "field) or the catalogue hash. "
-    "Its sourceHash is enough where only the body changes."
+    "Present governanceHash or catalogue hash, else -32003. The governanceHash changes with every "
+    "field; the sourceHash of the entry is enough where only the body changes."
 )
 ADD_SCHEMA: JsonObject = {
     "type": "object",
@@ -175,12 +174,11 @@ ADD_SCHEMA: JsonObject = {
         "entry": ENTRY_SCHEMA,
         "overwrite": {
             "type": "boolean",
-            "description": "Replace an existing instruction; omitted fields keep their stored "
-            "values.",
+            "description": "Change an existing one. Omitted fields keep their stored values.",
         },
         "lax": {
             "type": "boolean",
-            "description": "Fill missing fields: title = id, priority 50, audience all, "
+            "description": "Fill missing fields. title = id, priority 50, audience all, "
             "requirement optional.",
         },
         "expectedHash": {"type": "string", "description": EXPECTED_HASH},

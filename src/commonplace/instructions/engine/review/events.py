@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from commonplace.instructions.model import Author
+from commonplace.kernel.auth import Tenant
 from commonplace.kernel.json_types import Json, JsonObject
 
 
@@ -19,6 +20,7 @@ class ReviewAction(StrEnum):
     WITHDRAW = "withdraw"
     APPROVING = "approving"  # about to be approved; `hash` is that of the approved entry
     APPROVE = "approve"
+    PROMOTE = "promote"  # `entry` names the lessons of the tenant that the instruction comes from
 
 
 CLOSING = frozenset({ReviewAction.APPROVE, ReviewAction.WITHDRAW})
@@ -28,7 +30,8 @@ CLOSING = frozenset({ReviewAction.APPROVE, ReviewAction.WITHDRAW})
 class ReviewEvent:
     """Something that happened in the review of an instruction.
 
-    `entry` holds the proposed fields of a submission that changes an approved instruction.
+    `entry` holds the proposed fields of a submission that changes an approved instruction, or the
+    lessons of a promotion, which only their own tenant may read.
     """
 
     id: str
@@ -95,6 +98,16 @@ class ReviewThread:
     def last(self, action: ReviewAction) -> ReviewEvent | None:
         """Return the newest event of a kind in the present round."""
         return next((event for event in reversed(self.round) if event.action is action), None)
+
+    @property
+    def lessons(self) -> dict[Tenant, dict[str, str]]:
+        """Lessons behind the instruction: for each tenant their ids with hashes of their texts."""
+        newest = {
+            Tenant(event.tenant): dict((event.entry or {}).get("lessons", {}))
+            for event in self.events
+            if event.action is ReviewAction.PROMOTE
+        }
+        return {tenant: lessons for tenant, lessons in newest.items() if lessons}
 
     def add(self, event: ReviewEvent) -> ReviewThread:
         """Return the thread with one more event."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast, get_args
 
-from commonplace.instructions.engine.scope.glob_syntax import compile_glob, expand_braces
 from commonplace.instructions.engine.scope.languages import normal_languages
 from commonplace.instructions.fields import Activation
 from commonplace.kernel.json_types import Json
+from commonplace.kernel.text.globs import compile_glob, expand_braces
 
 MAX_GLOBS = 100
 MAX_GLOB_CHARS = 300

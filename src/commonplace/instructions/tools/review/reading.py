@@ -98,6 +98,8 @@ class ReviewShowOutput(TypedDict):
     authors: list[str]
     mayApprove: bool
     refusal: NotRequired[str]
+    lessons: NotRequired[int]
+    ownLessons: NotRequired[list[str]]
     approved: NotRequired[JsonObject]
     proposed: JsonObject
     diff: JsonObject
@@ -139,6 +141,10 @@ def _show_details(review: ReviewDetails) -> JsonObject:
         "diff": show_difference(review.difference),
         "events": [show_event(event) for event in review.events],
     }
+    if review.lessons:
+        answer["lessons"] = review.lessons
+    if review.own_lessons:
+        answer["ownLessons"] = list(review.own_lessons)
     if review.refusal:
         answer["refusal"] = review.refusal
     if review.approved is not None:

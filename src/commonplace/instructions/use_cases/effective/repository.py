@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 
-from commonplace.instructions.adapters.discovery import examine
 from commonplace.instructions.adapters.entries import entry_of
 from commonplace.instructions.adapters.places import RULE_FOLDERS, find_format, place_of
-from commonplace.instructions.adapters.reading import FoundRule
+from commonplace.instructions.adapters.reading import FoundRule, read_rule_file
 from commonplace.instructions.engine.effective.rule import (
     EffectiveCandidate,
     ScopeLevel,
@@ -28,8 +28,10 @@ from commonplace.instructions.rulefiles.situation import (
     parent,
     read_text,
 )
+from commonplace.kernel.lru import LruCache
 
 MOST_FILES = 2_000
+KEPT_CHARS = 8_000_000  # of texts in a cache
 IMPORT_HOPS = 5
 IMPORTING = ("CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 
@@ -70,23 +72,49 @@ def _files_of(tree: RuleTree, folder: str) -> Iterator[str]:
         yield join(folder, ".github/copilot-instructions.md")
 
 
-def repository_candidates(tree: RuleTree, paths: Sequence[str]) -> list[EffectiveCandidate]:
-    """Read the rules that can apply to paths; imports are followed inside the repository."""
+RuleFileCache = LruCache[tuple[str, ...], tuple[EffectiveCandidate, ...]]
+
+
+def make_cache() -> RuleFileCache:
+    """Make a cache of candidates, which also keep what was read of their texts."""
+    return LruCache(
+        MOST_FILES,
+        max_size=KEPT_CHARS,
+        size_of=lambda rules: sum(len(rule.text) for rule in rules),
+    )
+
+
+def repository_candidates(
+    tree: RuleTree, paths: Sequence[str], cache: RuleFileCache | None = None
+) -> list[EffectiveCandidate]:
+    """Read the rules that can apply to paths; imports are followed inside the repository.
+
+    A file whose content is in the cache is not parsed again.
+    """
+    known = make_cache() if cache is None else cache
     candidates: dict[str, EffectiveCandidate] = {}
-    for file in examine(tree, find_rule_files(tree, paths)):
-        if file.reading is None:
+    for path in find_rule_files(tree, paths):
+        data = tree.read(path)
+        if data is None:
             continue
-        for number, found in enumerate(file.reading.rules):
-            key = file.path if not number else f"{file.path}:{found.line}"
-            candidate = _make_candidate(key, file.path, found)
-            if not _has_imports_only(candidate.text):
-                candidates.setdefault(key, candidate)
-            if file.path.rpartition("/")[2] in IMPORTING:
-                for imported in _follow_imports(
-                    tree, file.path, found.rule.text, candidate, {file.path}
-                ):
+        key = (path, blake2b(data, digest_size=16).hexdigest())
+        rules = known.get(key)
+        if rules is None:
+            rules = tuple(_read_candidates(path, data))
+            known.put(key, rules)
+        for rule in rules:
+            if not _has_imports_only(rule.text):
+                candidates.setdefault(rule.key, rule)
+            if path.rpartition("/")[2] in IMPORTING:
+                for imported in _follow_imports(tree, path, rule.text, rule, {path}, known):
                     candidates.setdefault(imported.key, imported)
     return list(candidates.values())
+
+
+def _read_candidates(path: str, data: bytes) -> Iterator[EffectiveCandidate]:
+    for number, found in enumerate(read_rule_file(path, data).rules):
+        key = path if not number else f"{path}:{found.line}"
+        yield _make_candidate(key, path, found)
 
 
 def _make_candidate(key: str, path: str, found: FoundRule) -> EffectiveCandidate:
@@ -119,6 +147,7 @@ def _follow_imports(
     text: str,
     rule: EffectiveCandidate,
     visited: set[str],
+    cache: RuleFileCache,
     hops: int = 1,
 ) -> Iterable[EffectiveCandidate]:
     """Yield the imported files, each once."""
@@ -132,13 +161,22 @@ def _follow_imports(
         imported = read_text(tree, target) if target and target[0] not in "~/" else None
         if target is None or imported is None:
             continue
-        yield EffectiveCandidate(
-            target,
-            target,
-            f"{rule.title}: {target}",
-            normalise_body(strip_block_comments(imported)),
-            scope=rule.scope,
-            level=rule.level,
-            folder=rule.folder,
-        )
-        yield from _follow_imports(tree, target, imported, rule, visited, hops + 1)
+        key = (rule.key, rule.title, rule.folder, target, imported)
+        known = cache.get(key)
+        if known is None:
+            known = (_make_imported(target, imported, rule),)
+            cache.put(key, known)
+        yield from known
+        yield from _follow_imports(tree, target, known[0].text, rule, visited, cache, hops + 1)
+
+
+def _make_imported(path: str, text: str, rule: EffectiveCandidate) -> EffectiveCandidate:
+    return EffectiveCandidate(
+        path,
+        path,
+        f"{rule.title}: {path}",
+        normalise_body(strip_block_comments(text)),
+        scope=rule.scope,
+        level=rule.level,
+        folder=rule.folder,
+    )

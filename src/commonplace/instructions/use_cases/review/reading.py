@@ -147,6 +147,7 @@ def show_review(parts: CatalogueParts, caller: AuthContext, id_: str) -> ReviewD
     approved = last_approved(parts, review)
     proposed = proposed_document(parts, review)
     authors = find_authors(parts, review)
+    lessons = review.thread.lessons
     return ReviewDetails(
         _describe(parts, review),
         approved,
@@ -155,6 +156,8 @@ def show_review(parts: CatalogueParts, caller: AuthContext, id_: str) -> ReviewD
         review.thread.round,
         tuple(dict.fromkeys(author.label for author in authors)),
         refusal_of(parts, caller, review),
+        sum(map(len, lessons.values())),
+        tuple(lessons.get(caller.tenant, ())),
     )
 
 

@@ -53,7 +53,7 @@ def submit(
             if existing is not None and existing.document["status"] in EFFECTIVE:
                 _propose_again(parts, caller, existing, entry, note)
             else:
-                _put_under_review(parts, caller, id_, existing, entry, note)
+                put_under_review(parts, caller, id_, existing, entry, note)
         except EntryRefused as refused:
             raise _invalid(id_, refused) from None
         return outcome(parts, caller, id_, ReviewAction.SUBMIT)
@@ -144,7 +144,7 @@ def _propose_again(
     propose(parts, Author.of(caller), existing, {**entry, "id": existing.id}, note)
 
 
-def _put_under_review(
+def put_under_review(
     parts: CatalogueParts,
     caller: AuthContext,
     id_: str,
@@ -152,6 +152,7 @@ def _put_under_review(
     entry: Mapping[str, Json] | None,
     note: str,
 ) -> None:
+    """Store a draft or a new instruction as one that waits. Inside `exclusive` only."""
     store, author = parts.store, Author.of(caller)
     if existing is None:
         refuse_archived(store, id_)

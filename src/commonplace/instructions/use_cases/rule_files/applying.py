@@ -10,11 +10,17 @@ from commonplace.instructions.adapters.marker import mark_section
 from commonplace.instructions.adapters.naming import candidate_id, numbered
 from commonplace.instructions.adapters.places import find_format
 from commonplace.instructions.adapters.rule import PortableRule
-from commonplace.instructions.adapters.writing import compose_file
+from commonplace.instructions.adapters.writing import TARGETS, compose_file
 from commonplace.instructions.model import RuleOrigin
 from commonplace.instructions.use_cases.importing import EntryImportOptions, import_entries
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.removing import RemovalOptions, remove
+from commonplace.instructions.use_cases.rule_files.exporting import (
+    REFUSED,
+    ExportedFile,
+    RuleExportOptions,
+    export_rules,
+)
 from commonplace.instructions.use_cases.rule_files.importing import (
     CatalogueRules,
     origin_key,
@@ -26,11 +32,13 @@ from commonplace.instructions.use_cases.rule_files.policy import (
 )
 from commonplace.instructions.use_cases.rule_files.repository import STATE_FOLDER, RuleRepository
 from commonplace.instructions.use_cases.rule_files.rewriting import (
+    decode,
     read_found,
     remove_rule,
     rewrite,
     take_over,
 )
+from commonplace.instructions.use_cases.rule_files.selecting import note_declined, save_selection
 from commonplace.instructions.use_cases.rule_files.syncing import (
     STATE,
     RuleSyncOptions,
@@ -54,6 +62,9 @@ def synchronise(
 ) -> RuleSyncReport:
     """Bring files and catalogue into step. Raises CONFIRMATION_REQUIRED."""
     report = RuleSyncReport()
+    selection = options.selection
+    if selection is not None and not selection.ids and not options.dry_run:
+        save_selection(repository, selection)
     for _ in range(ROUNDS):
         catalogue = CatalogueRules.read(parts)
         comparison = compare_sides(catalogue, repository, options)
@@ -61,7 +72,7 @@ def synchronise(
         run.report.problems.update(comparison.problems)
         run.apply()
         _add(report, run.report)
-        if options.dry_run or not comparison.plan.has_work:
+        if options.dry_run or not (comparison.plan.has_work or comparison.missing):
             break
     return report
 
@@ -73,6 +84,7 @@ def _add(total: RuleSyncReport, later: RuleSyncReport) -> None:
     total.conflicts, total.problems = later.conflicts, {**total.problems, **later.problems}
     total.losses += later.losses
     total.only_in_catalogue, total.in_step = later.only_in_catalogue, later.in_step
+    total.declined = later.declined
 
 
 @dataclass(slots=True)
@@ -91,10 +103,13 @@ class _RuleSync:
     def apply(self) -> None:
         plan, report = self.comparison.plan, self.report
         linked = set(self.comparison.ids.values())
+        report.declined = list(self.comparison.declined)
+        coming = {id_ for ids in self.comparison.missing.values() for id_ in ids}
         report.only_in_catalogue = [
             id_
             for id_, document in self.catalogue.documents.items()
-            if id_ not in linked and self._is_ours(RuleOrigin.of(document))
+            if id_ not in linked | coming | {*report.declined}
+            and self._is_ours(RuleOrigin.of(document))
         ]
         report.conflicts = {
             conflict.name: conflict.describe().replace("database", "catalogue")
@@ -106,6 +121,7 @@ class _RuleSync:
             report.to_files = list(plan.to_folder)
             report.removed_from_catalogue = list(plan.removed_from_database)
             report.removed_from_files = list(plan.removed_from_folder)
+            self._write_missing()
             return
         self._update_catalogue()
         for name in plan.to_folder:
@@ -114,7 +130,26 @@ class _RuleSync:
             self._remove_from_file(name)
         for name in report.conflicts:
             self._keep_conflict(name)
+        self._write_missing()
+        note_declined(self.repository)
         self._save_state()
+
+    def _write_missing(self) -> None:
+        """Write the selected rules that have no file, with markers; people's files stay."""
+        taken = {*self.repository.survey().files}
+        for client, ids in self.comparison.missing.items():
+            options = RuleExportOptions(client, ids, dry_run=self.options.dry_run)
+            export = export_rules(self.catalogue, self.repository, options, taken)
+            self.report.losses += export.losses
+            shared = TARGETS[client].shared
+            for file in export.files:
+                names = [f"{file.path}#{id_}" for id_ in file.ids]
+                if not shared or not file.path.endswith(shared):
+                    names = [file.path]
+                if file in export.refused:
+                    self.report.problems |= dict.fromkeys(names, _explain(file, client))
+                else:
+                    self.report.to_files += names
 
     def _is_ours(self, origin: RuleOrigin | None) -> bool:
         return origin is None or origin.repository == self.options.repository
@@ -161,7 +196,7 @@ class _RuleSync:
         if document is None:
             return entry_of(rule.found.rule, id_, rule.origin)
         stored, path = rule_of(document), rule.file.path
-        content = _decode(rule.file.data)
+        content = decode(rule.file.data)
         before = read_found(path, rewrite(path, content, rule.found, stored), rule.found)
         changed = take_over(stored, before or stored, rule.found.rule)
         origin = RuleOrigin.of(document)
@@ -192,7 +227,7 @@ class _RuleSync:
             self.report.losses += compare_rules(self.comparison.ids[name], wanted, again, client)
 
     def _current(self, rule: SyncedRule) -> str:
-        return self._contents.get(rule.file.path) or _decode(rule.file.data)
+        return self._contents.get(rule.file.path) or decode(rule.file.data)
 
     def _write(self, name: str, content: str) -> bool:
         """Write or delete a file; a version that a person changed is kept beside it."""
@@ -232,7 +267,7 @@ class _RuleSync:
             return
         wanted, path = rule_of(document), name.partition("#")[0]
         content = (
-            rewrite(path, _decode(known.file.data), known.found, wanted)
+            rewrite(path, decode(known.file.data), known.found, wanted)
             if known
             else _new_content(name, wanted)
         )
@@ -281,12 +316,13 @@ class _RuleSync:
         return {*self.report.to_catalogue, *self.report.to_files}
 
 
+def _explain(file: ExportedFile, client: str) -> str:
+    hint = f"commonplace rules export --to {client} --force keeps a copy"
+    return f"{file.reason}; {hint}" if file.status != REFUSED else file.reason
+
+
 def _lenient(options: RuleSyncOptions) -> RuleSyncOptions:
     return RuleSyncOptions(options.repository, options.catalogue, None, allow_removals=True)
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def _new_content(name: str, rule: PortableRule) -> str:

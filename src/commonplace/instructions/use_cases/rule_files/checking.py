@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from commonplace.instructions.adapters.discovery import ExaminedFile, examine
 from commonplace.instructions.adapters.entries import rule_of
 from commonplace.instructions.adapters.losses import compare_rules
-from commonplace.instructions.adapters.naming import slug
-from commonplace.instructions.adapters.places import place_of
-from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule
+from commonplace.instructions.adapters.reading import NO_TEXT
 from commonplace.instructions.clients.check import RuleFinding, RuleReport, check_rule_files
 from commonplace.instructions.rulefiles.scan import FindingSeverity
+from commonplace.instructions.use_cases.rule_files.conflicting import find_opposed, find_versions
 from commonplace.instructions.use_cases.rule_files.exporting import load_lock
 from commonplace.instructions.use_cases.rule_files.importing import CatalogueRules
-from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+from commonplace.instructions.use_cases.rule_files.repository import LOCK_FILE, RuleRepository
+from commonplace.instructions.use_cases.rule_files.selecting import DECLINED
 from commonplace.instructions.use_cases.rule_files.syncing import (
     RuleSyncOptions,
     SyncComparison,
@@ -37,7 +37,8 @@ def check_repository(
     findings = [*report.findings, *_find_unreadable(examined)]
     findings += _find_edited(examined)
     findings += _find_missing(repository)
-    findings += _find_contradictions(examined)
+    findings += find_versions(examined)
+    findings += find_opposed(examined)
     if catalogue is not None and options is not None:
         comparison = compare_sides(catalogue, repository, options)
         findings += _find_drift(comparison)
@@ -70,42 +71,12 @@ def _find_edited(examined: Iterable[ExaminedFile]) -> Iterator[RuleFinding]:
 
 def _find_missing(repository: RuleRepository) -> Iterator[RuleFinding]:
     """Find exported files that are gone, by the record of exports."""
-    for path in load_lock(repository):
-        if repository.read(path) is None:
+    for path, entry in load_lock(repository).items():
+        declined = isinstance(entry, dict) and entry.get(DECLINED)
+        if repository.read(path) is None and not declined:
             message = "The file was exported and is gone."
             hint = "Export again; that also updates .commonplace-rules.json."
             yield RuleFinding("drift", ERROR, path, 0, message, hint)
-
-
-def _find_contradictions(examined: Iterable[ExaminedFile]) -> Iterator[RuleFinding]:
-    """Find rules of the same name and title that clients read in different versions."""
-    groups: dict[tuple[str, str, str], list[tuple[ExaminedFile, FoundRule]]] = {}
-    for file in examined:
-        for found in file.reading.rules if file.reading else ():
-            if not found.rule.dialect:
-                continue
-            place = place_of(file.path)
-            name = slug(place.stem.rpartition("/")[2], 80)
-            key = (place.owner, name, slug(found.rule.title, 80))
-            groups.setdefault(key, []).append((file, found))
-    for members in groups.values():
-        first_file, first = members[0]
-        for file, found in members[1:]:
-            if file.reading is None or first_file.reading is None:
-                continue
-            if file.reading.client == first_file.reading.client:
-                continue
-            if found.rule.text != first.rule.text:
-                message = f"It says something else than {first_file.path}, of the same title."
-            elif (found.rule.activation, found.rule.globs) != (
-                first.rule.activation,
-                first.rule.globs,
-            ):
-                message = f"It applies to other files than {first_file.path}, with the same text."
-            else:
-                continue
-            hint = "Keep one of them in the catalogue and export it."
-            yield RuleFinding("conflict", WARNING, file.path, found.line, message, hint)
 
 
 def _find_drift(comparison: SyncComparison) -> Iterator[RuleFinding]:
@@ -118,6 +89,10 @@ def _find_drift(comparison: SyncComparison) -> Iterator[RuleFinding]:
     ):
         for name in names:
             yield RuleFinding("drift", ERROR, *_place(comparison, name), message, SYNC_HINT)
+    for client, ids in comparison.missing.items():
+        for id_ in ids:
+            message = f"The catalogue's rule {id_} has no file for {client}."
+            yield RuleFinding("drift", ERROR, LOCK_FILE, 0, message, SYNC_HINT)
     for conflict in plan.conflicts:
         what = conflict.describe().replace("database", "catalogue")
         message = f"The rule was {what}."

@@ -6,12 +6,14 @@ then a copy is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from commonplace.instructions.adapters.entries import rule_of
 from commonplace.instructions.adapters.losses import BOOKKEEPING, FieldLoss, find_losses
 from commonplace.instructions.adapters.marker import (
+    MarkedText,
+    mark_section,
     read_file_marker,
     read_sections,
     replace_sections,
@@ -86,9 +88,15 @@ class RuleExportReport:
 
 
 def export_rules(
-    catalogue: CatalogueRules, repository: RuleRepository, options: RuleExportOptions
+    catalogue: CatalogueRules,
+    repository: RuleRepository,
+    options: RuleExportOptions,
+    taken: Container[str] = (),
 ) -> RuleExportReport:
-    """Write the rules for one client below a folder. Raises INVALID_ARGUMENT."""
+    """Write the rules for one client below a folder. Raises INVALID_ARGUMENT.
+
+    `taken` are paths of other rules, which get a number if a rule would have the same.
+    """
     if options.client not in TARGETS:
         raise CommonplaceError(
             INVALID_ARGUMENT,
@@ -96,7 +104,7 @@ def export_rules(
             hint=f"Use {', '.join(TARGETS)}.",
         )
     rules, left_out = select_rules(catalogue, options)
-    export = write_for_client(options.client, rules)
+    export = write_for_client(options.client, rules, taken)
     losses = find_losses(export, rules, catalogue.documents, options.client)
     writer = _Writer(repository, options, load_lock(repository))
     writer.write(export)
@@ -125,7 +133,7 @@ def select_rules(
         left_out.pop(id_, None)
         if options.categories and not set(options.categories) & set(document["categories"]):
             continue
-        reason = _why_not(document, named=id_ in options.ids)
+        reason = find_obstacle(document, named=id_ in options.ids)
         if reason:
             left_out[id_] = reason
             continue
@@ -134,8 +142,8 @@ def select_rules(
     return rules, left_out
 
 
-def _why_not(document: Mapping[str, Json], *, named: bool) -> str:
-    """Say why a rule is not exported. A restricted one must be named."""
+def find_obstacle(document: Mapping[str, Json], *, named: bool) -> str:
+    """Say why a rule is not exported; empty if it is. A restricted one must be named."""
     if document.get("status") in ("draft", "review", "deprecated"):
         return f"its status is {document['status']}"
     if document.get("deprecatedBy"):
@@ -186,6 +194,8 @@ class _Writer:
             self._put(path, join_sections(sections), ids)
             return
         shared = read_sections(present)
+        if self.options.partial:
+            sections = _join_mentions(shared.sections, sections)
         kept = {
             section.id: present[slice(*section.span)]
             for section in shared.sections
@@ -283,10 +293,24 @@ class _Writer:
         files = {**self.lock}
         for file in self.files:
             if file.status in (WRITTEN, SAME):
-                files[file.path] = {"client": self.options.client, "ids": list(file.ids)}
+                known = files.get(file.path)
+                earlier = known.get("ids", ()) if self.options.partial and known else ()
+                ids = sorted({*earlier, *file.ids})
+                files[file.path] = {"client": self.options.client, "ids": ids}
             elif file.status == DELETED:
                 files.pop(file.path, None)
-        self.repository.save_state(LOCK_FILE, {"version": 1, "files": files})
+        state = self.repository.load_state(LOCK_FILE)
+        self.repository.save_state(LOCK_FILE, {**state, "version": 1, "files": files})
+
+
+def _join_mentions(present: Iterable[MarkedText], sections: Mapping[str, str]) -> Mapping[str, str]:
+    """Keep the files that an earlier export mentions, if only some rules are exported now."""
+    earlier = next((section for section in present if section.id == MENTIONS), None)
+    if earlier is None or MENTIONS not in sections:
+        return sections
+    now = read_sections(sections[MENTIONS]).sections[0]
+    lines = sorted({*earlier.text.splitlines(), *now.text.splitlines()})
+    return {**sections, MENTIONS: mark_section(MENTIONS, "".join(f"{line}\n" for line in lines))}
 
 
 def load_lock(repository: RuleRepository) -> Mapping[str, Json]:

@@ -22,6 +22,11 @@ from commonplace.instructions.rulefiles.front_matter import split_front_matter
 _HEADER_FIELDS = ("activation", "globs", "description", "header")
 
 
+def decode(data: bytes) -> str:
+    """Return the text of a rule file, with Unix line ends."""
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
 def rewrite(path: str, content: str, found: FoundRule, rule: PortableRule) -> str:
     """Return a file with a rule in the place of the one that was found there.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from commonplace.instructions.adapters.discovery import ExaminedFile, examine
-from commonplace.instructions.adapters.entries import kept_of
+from commonplace.instructions.adapters.entries import kept_of, rule_of
 from commonplace.instructions.adapters.losses import FieldLoss
 from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule
 from commonplace.instructions.engine.mirror import MirrorPlan, Side, plan_mirror
@@ -25,6 +25,13 @@ from commonplace.instructions.use_cases.rule_files.repository import (
     STATE_FOLDER,
     SYNC_STATE,
     RuleRepository,
+)
+from commonplace.instructions.use_cases.rule_files.rewriting import decode, rewrite
+from commonplace.instructions.use_cases.rule_files.selecting import (
+    RuleSelection,
+    find_declined,
+    is_from,
+    load_selection,
 )
 from commonplace.kernel.errors import CommonplaceError
 
@@ -41,6 +48,8 @@ class RuleSyncOptions:
     prefer: Side | None = None
     allow_removals: bool = False
     dry_run: bool = False
+    selection: RuleSelection | None = None
+    """Rules to write that no file has; None: the standing choice of the repository."""
 
 
 @dataclass(slots=True)
@@ -55,6 +64,8 @@ class RuleSyncReport:
     problems: dict[str, str] = field(default_factory=dict)
     losses: list[FieldLoss] = field(default_factory=list)
     only_in_catalogue: list[str] = field(default_factory=list)
+    declined: list[str] = field(default_factory=list)
+    """Rules of the catalogue whose file was deleted here; they stay in the catalogue."""
     in_step: int = 0
 
 
@@ -78,6 +89,9 @@ class SyncComparison:
     """The catalogue's rule of each name; also of files that are gone."""
     plan: MirrorPlan
     problems: Mapping[str, str]
+    missing: Mapping[str, tuple[str, ...]]
+    """Rules without a file that are to be written, by client."""
+    declined: tuple[str, ...] = ()
 
 
 def compare_sides(
@@ -103,11 +117,17 @@ def compare_sides(
         if files_hash is not None:
             files[name] = files_hash
         if stored_hash is not None:
-            # A hash that has not changed since the last time stands for the common state.
-            same = known is not None and known["catalogue"] == stored_hash
+            # A hash that has not changed since the last time stands for the common state, and so
+            # does a file that an export would write again as it is.
+            same = known["catalogue"] == stored_hash if known else _is_written(catalogue, rule, id_)
             stored[name] = str(common) if same else stored_hash
+    present = {rule.id for rule in rules.values()}
     for name in [name for name in ids if name not in rules]:
-        if ids[name] in {rule.id for rule in rules.values()}:  # another file has the rule
+        document = catalogue.documents.get(ids[name])
+        # Another file has the rule, or it did not come from here: a deleted file removes nothing.
+        if ids[name] in present or (
+            document is not None and not is_from(document, options.repository)
+        ):
             del ids[name]
             base.pop(name, None)
             stored.pop(name, None)
@@ -115,7 +135,25 @@ def compare_sides(
     if not options.allow_removals:
         _check_removals("catalogue", len(plan.removed_from_database), len(stored))
         _check_removals("files", len(plan.removed_from_folder), len(files))
-    return SyncComparison(rules, ids, plan, problems)
+    missing, declined = _find_missing(catalogue, repository, options, {*ids.values()})
+    if options.selection is not None:
+        problems |= options.selection.find_refused(catalogue)
+    return SyncComparison(rules, ids, plan, problems, missing, declined)
+
+
+def _find_missing(
+    catalogue: CatalogueRules,
+    repository: RuleRepository,
+    options: RuleSyncOptions,
+    linked: set[str],
+) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the selected rules without a file by client, and those whose file was deleted."""
+    selection = options.selection or load_selection(repository)
+    known = catalogue.documents.keys() - linked
+    declined = {*find_declined(repository)} & known
+    ids = selection.find(catalogue, options.repository, linked | (declined - {*selection.ids}))
+    missing = dict.fromkeys(sorted(selection.clients), ids) if ids else {}
+    return missing, tuple(sorted(declined - {*ids}))
 
 
 def load_common_state(repository: RuleRepository, catalogue: str) -> dict[str, dict[str, str]]:
@@ -184,6 +222,14 @@ def _last_import(catalogue: CatalogueRules, rule: SyncedRule | None, id_: str | 
     if rule.found.id is not None and rule.found.intact:
         return rule.found.rule.hash  # as it was exported: only the catalogue can have changed
     return base if isinstance(base, str) else None
+
+
+def _is_written(catalogue: CatalogueRules, rule: SyncedRule | None, id_: str | None) -> bool:
+    """Tell whether a file is what an export of the catalogue's rule says in it."""
+    if rule is None or id_ is None or rule.found.id is None or not rule.found.intact:
+        return False
+    content, stored = decode(rule.file.data), rule_of(catalogue.documents[id_])
+    return rewrite(rule.file.path, content, rule.found, stored) == content
 
 
 def _check_removals(side: str, removals: int, present: int) -> None:

@@ -17,7 +17,7 @@ from commonplace.kernel.json.document import Document
 if TYPE_CHECKING:
     from commonplace.instructions.engine.highlight import Highlight
     from commonplace.search.hybrid import HybridResult
-    from commonplace.search.model import LexicalResult
+    from commonplace.search.model import LexicalResult, SearchHit
     from commonplace.search.whole_texts.meaning import TextMeaning
     from commonplace.search.whole_texts.texts import TextMatches, TextQuery
 
@@ -78,6 +78,22 @@ class CatalogueFinder:
             catalogue = self._store.current()
             found = _rank(asked, result, question.limit)
             return self._present(catalogue, question, found, _meaning_note(result))
+
+    async def weigh(
+        self, text: str, meaning: TextMeaning | None, *, whole: bool
+    ) -> tuple[SearchHit, ...]:
+        """Return instructions that may concern a text, each with its chance, best first."""
+        from commonplace.search import hybrid
+        from commonplace.search.whole_texts.meaning import TextMeaningQuery
+
+        with self._store.lock:
+            entries = self._store.current().entries
+            asked = self._search.ask(text)
+            seen = None if whole else frozenset(entries)
+            words = _Words(self._store, asked, asked.find_candidates(CANDIDATES))
+        meanings = [TextMeaningQuery(meaning, text, CANDIDATES, seen)] if meaning else []
+        result = await hybrid.search(words, meanings, hybrid.Judgement())
+        return result.hits
 
     def _ask(
         self, catalogue: Catalogue, question: CatalogueQuestion

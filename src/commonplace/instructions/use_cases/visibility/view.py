@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class CatalogueView:
     """The catalogue as some callers see it."""
 
-    def __init__(self, parts: CatalogueParts) -> None:
+    def __init__(self, parts: CatalogueParts, *, whole: bool = True) -> None:
+        """`whole`: every instruction is seen."""
+        self.whole = whole
         self.locks: dict[str, threading.RLock] = {}  # of the lazy properties
         self.parts = parts
         self.search = CatalogueSearch(parts.store)
@@ -53,4 +55,5 @@ def hide_restricted(parts: CatalogueParts) -> CatalogueView:
     from commonplace.instructions.use_cases.visibility.usage import VisibleUsage
 
     store = UnrestrictedStore(parts.store)
-    return CatalogueView(replace(parts, store=store, usage=VisibleUsage(parts.usage, store)))
+    parts = replace(parts, store=store, usage=VisibleUsage(parts.usage, store), kept=None)
+    return CatalogueView(parts, whole=False)

@@ -18,6 +18,7 @@ from commonplace.instructions.engine.scope.rule_scope import (
 )
 from commonplace.instructions.model import Instruction, RuleOrigin
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.text.globs import compile_glob
 
 
 def read(**fields: Any) -> Instruction:
@@ -89,6 +90,41 @@ NO_PATHS = ("", " ", "/etc/passwd", "~/x", "..", "../x", "a/../../x", ".", "a/..
 @pytest.mark.parametrize("glob", [*NO_GLOBS, "x" * 301, "[a", "[z-a]", "{a,b}" * 9, 7, None])
 def test_what_is_not_a_glob_over_repository_paths_is_named(glob: object) -> None:
     assert find_glob_problem(glob)
+
+
+def test_an_index_that_is_followed_equals_one_that_is_made_anew() -> None:
+    fields: list[dict[str, Any]] = [
+        {"appliesTo": ["src/**", "src/api/*.py"]},
+        {"appliesTo": ["src/**", "!src/gen/**"]},
+        {"appliesTo": ["src/api/main.py", "Makefile"]},
+        {"appliesTo": ["!docs/**"]},
+        {"languages": ["python"]},
+        {"activation": "always"},
+    ]
+    scopes = {str(at): RuleScope.of(stated) for at, stated in enumerate(fields)}
+    paths = ("src/api/main.py", "src/gen/a.py", "docs/a.md", "Makefile", "src/a/b/c.ts")
+    expected = [PathIndex(scopes.items()).matching(path) for path in paths]
+    assert expected[0] == {
+        "0": "src/**",
+        "1": "src/**",
+        "2": "src/api/main.py",
+        "3": "**",
+        "4": "python",
+    }
+    index = PathIndex(scopes.items())
+    for id_ in ("0", "3", "4", "5", "missing"):
+        index.drop(id_)
+    assert index.admitting("src/gen/a.py") == set()
+    assert index.matching("Makefile") == {"2": "Makefile"}
+    for id_ in ("5", "4", "0", "3"):
+        index.put(id_, scopes[id_])
+    assert [index.matching(path) for path in paths] == expected
+    assert index.open == {"5"}
+
+
+def test_text_that_is_no_glob_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert compile_glob("[z-y]") is None
+    assert capfd.readouterr().err == ""
 
 
 def test_hostile_globs_take_linear_time() -> None:

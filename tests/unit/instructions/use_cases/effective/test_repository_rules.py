@@ -12,6 +12,7 @@ from commonplace.instructions.engine.effective.rule import ScopeLevel
 from commonplace.instructions.rulefiles.tree import FolderTree
 from commonplace.instructions.use_cases.effective.repository import (
     find_rule_files,
+    make_cache,
     repository_candidates,
 )
 
@@ -81,6 +82,28 @@ def test_imports_in_a_circle_end(tmp_path: Path) -> None:
     (tmp_path / "y.md").write_text("C. " + "@x.md " * 5000)
     keys = {rule.key for rule in repository_candidates(FolderTree(tmp_path), ["a"])}
     assert keys == {"CLAUDE.md", "x.md", "y.md"}
+
+
+def test_imports_in_comments_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("A.\n<!-- @x.md -->\n@y.md\n")
+    (tmp_path / "x.md").write_text("Hidden.")
+    (tmp_path / "y.md").write_text("B.\n<!--\n@x.md\n-->\n")
+    keys = {rule.key for rule in repository_candidates(FolderTree(tmp_path), ["a"])}
+    assert keys == {"CLAUDE.md", "y.md"}
+
+
+def test_only_files_that_changed_are_read_again(repo: Path) -> None:
+    cache = make_cache()
+    first = repository_candidates(FolderTree(repo), ["web/a.ts"], cache)
+    again = repository_candidates(FolderTree(repo), ["web/a.ts"], cache)
+    assert all(rule is known for rule, known in zip(again, first, strict=True))
+    (repo / "AGENTS.md").write_text("Changed.")
+    (repo / "docs/a.md").write_text("Imported and changed.\n")
+    changed = {rule.key: rule for rule in repository_candidates(FolderTree(repo), ["a.ts"], cache)}
+    assert changed["AGENTS.md"].text == "Changed."
+    assert changed["docs/a.md"].text == "Imported and changed."
+    assert "docs/b.md" not in changed
+    assert changed["CLAUDE.md"] is next(rule for rule in first if rule.key == "CLAUDE.md")
 
 
 def test_a_repository_without_rule_files_has_no_rules(tmp_path: Path) -> None:

@@ -6,16 +6,14 @@ import pytest
 
 from commonplace.instructions.engine.effective.rule import literal_folder
 from commonplace.instructions.engine.effective.similarity import SimilarTexts, TextShape
-from commonplace.instructions.engine.effective.statements import (
-    count_statements,
-    find_directives,
-)
+from commonplace.instructions.engine.statements.clauses import count_statements
+from commonplace.instructions.engine.statements.directives import find_directives
 
 
 def oppose(first: str, second: str) -> bool:
-    values = {directive.subject: directive.value for directive in find_directives(first)}
+    directives = {directive.subject: directive for directive in find_directives(first)}
     return any(
-        values.get(directive.subject, directive.value) != directive.value
+        directive.opposes(directives.get(directive.subject, directive))
         for directive in find_directives(second)
     )
 
@@ -32,6 +30,23 @@ def oppose(first: str, second: str) -> bool:
         ("Always write comments in English", "Never write comments in English."),
         ("Commit generated files.", "Do not commit generated files."),
         ("Use `any` in tests", "Don\u2019t use any in tests."),
+        ("Indent with 2 spaces.", "Use 4 spaces for indentation."),
+        ("Maximum line length is 80.", "Limit lines to 120 characters."),
+        ("Lines must not exceed 100 characters.", "Keep lines under 80 characters."),
+        ("Omit semicolons.", "Always use semicolons"),
+        ("Console.log is forbidden.", "console.log is allowed."),
+        ("Comments are required.", "Comments are not allowed."),
+        ("Use yarn for packages.", "Use pnpm to install dependencies."),
+        ("Use Jest for unit tests.", "Use vitest for tests."),
+        ("Prefer composition over inheritance.", "Prefer inheritance over composition."),
+        ("Use classes rather than functions.", "Use functions."),
+        ("Write commit messages in English.", "Commit messages must be in German."),
+        ("Use Python 3.11.", "Use Python 3.12."),
+        ("Use Node 18", "Use Node 20."),
+        ("Use snake_case for file names.", "Use kebab case for file names."),
+        ("Require 2 approvals for a merge.", "Require 1 approval for a merge."),
+        ("You may use default exports.", "Default exports are banned."),
+        ("Rebase feature branches.", "Squash feature branches."),
     ],
 )
 def test_opposing_statements_are_recognised_both_ways(first: str, second: str) -> None:
@@ -50,6 +65,26 @@ def test_opposing_statements_are_recognised_both_ways(first: str, second: str) -
         ("```\nUse tabs.\n```", "Use spaces."),
         ("# Use tabs", "# Use spaces"),
         ("The old code has tabs.", "The old code has spaces."),
+        ("Never mock.", "Mock external services."),
+        ("Use tabs in Makefiles.", "Use spaces in Python."),
+        ("Limit lines to 80 characters in docs.", "Limit lines to 120 characters."),
+        ("Keep functions under 50 lines.", "Keep files under 300 lines."),
+        ("Use 2 spaces in YAML.", "Use 4 spaces in Python."),
+        ("Use single quotes in Python.", "Use double quotes in JSX."),
+        ("Return 404 if it is missing.", "Return 400 if it is invalid."),
+        ("Use HTTP 404.", "Use HTTP 500."),
+        ("Prefer const over let.", "Use let for counters."),
+        ("Use a loop over items.", "Use items."),
+        ("Add German translations.", "Add French translations."),
+        ("Use camelCase for variables.", "Use PascalCase for classes."),
+        ("Use Python 3.11 in CI.", "Use Python 3.12 locally."),
+        ("Avoid global state.", "Keep global state in the store."),
+        ("Do not forget to write tests.", "Write tests."),
+        ("Never skip tests.", "Skip slow tests."),
+        ("Never push to main.", "Push tags to main."),
+        ("Use npm ci in pipelines.", "Use pnpm locally."),
+        ("Update line 42.", "Update line 43."),
+        ("Retry 3 times.", "Wait 5 seconds."),
     ],
 )
 def test_other_statements_are_left_alone(first: str, second: str) -> None:
