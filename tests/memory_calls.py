@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
+from commonplace.memory.use_cases.promotion.draft import RuleDraft
+from commonplace.memory.use_cases.promotion.submission import RuleSubmission
 from commonplace.memory.use_cases.transfer import ImportOptions
 from commonplace.search.lexical.text import analyze
 from pgbouncer import open_test_database
@@ -68,6 +71,25 @@ class WordEmbedder:
         return vector / length if length else vector
 
 
+class PlainCatalogue:
+    """Rules that lessons are promoted to, as plain values."""
+
+    def __init__(self) -> None:
+        self.submitted: dict[str, tuple[RuleDraft, dict[str, str]]] = {}
+
+    async def choose_id(self, caller: AuthContext, wanted: str) -> str:
+        return wanted if wanted not in self.submitted else f"{wanted}-2"
+
+    async def preview(self, caller: AuthContext, draft: RuleDraft, lessons: int) -> Any:
+        return {**asdict(draft), "lessons": lessons}
+
+    async def submit(
+        self, caller: AuthContext, draft: RuleDraft, lessons: Mapping[str, str]
+    ) -> RuleSubmission:
+        self.submitted[draft.id] = draft, dict(lessons)
+        return RuleSubmission(draft.id, "review", "hash")
+
+
 class Calls:
     """Calls tools one after another, each through the whole pipeline."""
 
@@ -78,6 +100,7 @@ class Calls:
         embedder: Any = None,
         url: str = "",
         earlier: Any = None,
+        checker: Any = None,
     ) -> None:
         """Open memory in SQLite below the folder, or in PostgreSQL if an address is given."""
         self.clock = Calendar()
@@ -90,6 +113,7 @@ class Calls:
                 earlier=earlier,
                 clock=self.clock,
                 on_close=database.close,
+                checker=checker,
             )
         else:
             self.service = open_memory(
@@ -98,9 +122,11 @@ class Calls:
                 embedder=embedder,
                 earlier=earlier,
                 clock=self.clock,
+                checker=checker,
             )
-        self.registry = Registry([toolset(lambda: self.service)])
-        self.pipeline = Pipeline(self.registry)
+        self.rules = PlainCatalogue()
+        self.registry = Registry([toolset(lambda: self.service, lambda: self.rules)])
+        self.pipeline = Pipeline(self.registry, mutation_enabled=lambda: True)
         self._loop = asyncio.new_event_loop()
         self.tenant = "local"
         self.count = 0
@@ -131,9 +157,11 @@ class Calls:
         )
 
     def close(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
             task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        if tasks:
+            self._loop.run_until_complete(asyncio.wait(tasks))
         self._loop.close()
         self.service.close()
 

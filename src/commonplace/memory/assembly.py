@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.engine.guide import language_of
+from commonplace.memory.engine.passages import MARK
 from commonplace.memory.engine.suggest import Thresholds
 from commonplace.memory.policy import MemoryPolicy
 from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
@@ -19,6 +21,7 @@ from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
 if TYPE_CHECKING:
+    from commonplace.memory.code.protocol import AnchorChecker
     from commonplace.memory.retrieval.protocol import EntryIndex
     from commonplace.memory.retrieval.vectors import VectorStore
     from commonplace.search.semantic.installed import EarlierEmbedders
@@ -38,13 +41,18 @@ def policy_of(settings: MemorySettings | None) -> MemoryPolicy:
         settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum
     )
     return MemoryPolicy(
-        thresholds, settings.secrets, language_of(settings.language), settings.stale_days
+        thresholds,
+        settings.secrets,
+        language_of(settings.language),
+        settings.stale_days,
+        settings.abstain,
+        settings.stale_code,
     )
 
 
 def open_database(data: Path) -> Database:
     """Open the database of memory in a data folder."""
-    return Database(data / DATABASE, cache_kib=CACHE_KIB, mapped_bytes=0)
+    return Database(data / DATABASE, cache_kib=CACHE_KIB, mapped_bytes=0, overwrite_deleted=True)
 
 
 def build_memory(
@@ -57,24 +65,37 @@ def build_memory(
     earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
+    checker: AnchorChecker | None = None,
 ) -> MemoryService:
     """Build memory in an open database.
 
     `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
     there is no embedder although one is configured; `earlier` are models whose vectors serve until
-    those of the embedder replace them.
+    those of the embedder replace them. Without a `checker`, anchors are stored and not compared.
     """
     postings = SqlitePostings(database)
     folder = vectors or database.path.parent / VECTORS
 
     def files(meaning: CachedEmbedder) -> VectorStore:
+        from commonplace.search.semantic.document_parts import PartNames
         from commonplace.search.semantic.vector import VectorIndex
 
-        return VectorIndex(folder, meaning)
+        return VectorIndex(folder, meaning, parts=PartNames(MARK))
 
-    index = _index(postings, embedder, files, model_missing, earlier)
+    def erase(tenant: Tenant, entry_ids: Collection[str]) -> None:
+        if folder.exists():
+            from commonplace.memory.retrieval.vectors import erase_files
+
+            erase_files(folder, tenant, entry_ids)
+
+    index = _index(postings, embedder, files, model_missing, earlier, erase)
     return MemoryService(
-        open_sqlite_store(database, postings), index, policy_of(settings), clock, on_close
+        open_sqlite_store(database, postings),
+        index,
+        policy_of(settings),
+        clock,
+        on_close,
+        checker,
     )
 
 
@@ -87,6 +108,7 @@ def build_postgres_memory(
     earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
+    checker: AnchorChecker | None = None,
 ) -> MemoryService:
     """Build memory in a PostgreSQL database that `commonplace migrate` has prepared."""
     from commonplace.memory.store.postgres import open_postgres_store
@@ -101,7 +123,12 @@ def build_postgres_memory(
 
     index = _index(postings, embedder, table, model_missing, earlier)
     return MemoryService(
-        open_postgres_store(database, postings), index, policy_of(settings), clock, on_close
+        open_postgres_store(database, postings),
+        index,
+        policy_of(settings),
+        clock,
+        on_close,
+        checker,
     )
 
 
@@ -113,6 +140,7 @@ def open_memory(
     model_missing: str | None = None,
     earlier: EarlierEmbedders | None = None,
     clock: Clock = utc_now,
+    checker: AnchorChecker | None = None,
 ) -> MemoryService:
     """Open memory in a data folder; closing it closes its database."""
     database = open_database(data)
@@ -125,6 +153,7 @@ def open_memory(
         earlier=earlier,
         clock=clock,
         on_close=database.close,
+        checker=checker,
     )
 
 
@@ -134,9 +163,10 @@ def _index(
     open_vectors: Callable[[CachedEmbedder], VectorStore],
     model_missing: str | None,
     earlier: EarlierEmbedders | None,
+    erase_vectors: Callable[[Tenant, Collection[str]], None] | None = None,
 ) -> EntryIndex:
     if embedder is None:
-        return LexicalIndex(postings, model_missing)
+        return LexicalIndex(postings, model_missing, erase_vectors)
     from commonplace.memory.retrieval.hybrid import HybridIndex  # imports numpy
 
     return HybridIndex(postings, embedder, open_vectors, earlier)

@@ -74,6 +74,18 @@ INVALID_GENERALIZATION = Code(
     "A pattern is drawn from two or more entries.",
     400,
 )
+INVALID_ANCHOR = Code(
+    "INVALID_ANCHOR",
+    Kind.INVALID_ARGUMENT,
+    "An anchor does not name a place in a repository.",
+    400,
+)
+ANCHOR_NOT_FOUND = Code(
+    "ANCHOR_NOT_FOUND",
+    Kind.INVALID_DATA,
+    "The repository has no such file, symbol or lines; nothing was saved.",
+    400,
+)
 INVALID_IMPORT = Code(
     "INVALID_IMPORT",
     Kind.INVALID_DATA,
@@ -98,6 +110,8 @@ CODES: tuple[Code, ...] = (
     ENTRY_TOO_LARGE,
     DUPLICATE_ENTRY,
     INVALID_GENERALIZATION,
+    INVALID_ANCHOR,
+    ANCHOR_NOT_FOUND,
     INVALID_IMPORT,
 )
 

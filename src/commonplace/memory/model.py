@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from typing import Literal
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.json_types import Json
+from commonplace.memory.anchors import ANCHORS, CodeAnchor
 from commonplace.memory.text import (
     CONTEXT_CHARACTERS,
     TAGS,
@@ -57,10 +58,11 @@ class RelationType(StrEnum):
 class SuggestionType(StrEnum):
     LINK = "link"
     CONTRADICTION = "contradiction"
+    DUPLICATE = "duplicate"
     GENERALIZE = "generalize"
 
 
-PAIR_TYPES = (SuggestionType.CONTRADICTION, SuggestionType.LINK)
+PAIR_TYPES = (SuggestionType.CONTRADICTION, SuggestionType.DUPLICATE, SuggestionType.LINK)
 CLUSTER_TYPES = (SuggestionType.GENERALIZE,)
 
 
@@ -91,6 +93,7 @@ class Entry:
     context: str = ""
     superseded_by: str | None = None
     deleted_at: datetime | None = None
+    anchors: tuple[CodeAnchor, ...] = ()  # the code that it speaks of
 
     def __post_init__(self) -> None:
         if not self.title or len(self.title) > TITLE_CHARACTERS:
@@ -117,12 +120,23 @@ def digest(type_: str, title: str, content: str, project: str | None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class EntryUsage:
-    """How often and when an entry was read, and which of its vectors exist."""
+    """How often and when an entry was read, and what those who used it reported."""
 
     access_count: int = 0
     last_accessed: datetime | None = None
-    summary_vector: bool = False
-    context_vector: bool = False
+    confirmed: int = 0
+    refuted: int = 0
+    last_confirmed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCoverage:
+    """Which of the vectors of an entry exist: one of each passage of its two texts."""
+
+    summary: bool = False  # at least the beginning
+    context: bool = False
+    vectors: int = 0
+    wanted: int = 0  # when all passages are embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +187,7 @@ class Suggestion:
 
 
 def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
-    """Return the key, which a link and a contradiction of the same pair share."""
+    """Return the key; suggestions of any type about one pair share theirs."""
     family = "generalize" if type_ is SuggestionType.GENERALIZE else "pair"
     ids = " ".join(sorted(entry_ids))
     return (
@@ -197,6 +211,7 @@ class Draft:
     memory_type: MemoryType = MemoryType.EPISODIC
     context_truncated: bool = False
     masked: tuple[str, ...] = field(default=())  # kinds of secrets that were masked
+    anchors: tuple[CodeAnchor, ...] = ()
 
     def entry(self, id_: str, moment: datetime) -> Entry:
         """Make the active entry that this draft describes."""
@@ -213,6 +228,7 @@ class Draft:
             created_at=moment,
             updated_at=moment,
             context=self.context,
+            anchors=self.anchors,
         )
 
 
@@ -228,6 +244,7 @@ class EntryChanges:
     confidence: int | None = None
     memory_type: MemoryType | None = None
     status: EntryStatus | None = None
+    anchors: tuple[CodeAnchor, ...] | None = None
 
     def given(self) -> tuple[str, ...]:
         """Name the fields that are given."""
@@ -235,7 +252,7 @@ class EntryChanges:
 
 
 def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
-    """Merge a repeated add into its entry: more tags, more context, and the stated fields.
+    """Merge a repeated add into its entry: more tags, context and anchors, the stated fields.
 
     If both contexts together are too long, the new one replaces the old one.
     """
@@ -249,7 +266,15 @@ def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
         context=context,
         confidence=draft.confidence if "confidence" in stated else entry.confidence,
         memory_type=draft.memory_type if "memory_type" in stated else entry.memory_type,
+        anchors=join_anchors(entry.anchors, draft.anchors),
     )
+
+
+def join_anchors(
+    known: Iterable[CodeAnchor], added: Iterable[CodeAnchor]
+) -> tuple[CodeAnchor, ...]:
+    """Return the anchors of both, the added one of two for the same place; the newest if many."""
+    return tuple({anchor.key: anchor for anchor in (*known, *added)}.values())[-ANCHORS:]
 
 
 def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
@@ -259,6 +284,11 @@ def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
         for field in fields(Entry)
         if getattr(before, field.name) != getattr(after, field.name)
     )
+
+
+def indexed_fields(entry: Entry) -> tuple[object, ...]:
+    """Return what words, vectors and the document key of an entry are made from."""
+    return entry.text, entry.context, entry.project, entry.type
 
 
 def one_supersedes_other(first: Entry, second: Entry) -> bool:

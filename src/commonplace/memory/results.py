@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
+from commonplace.memory.anchors import AnchorVerdict, CodeAnchor
+from commonplace.memory.code.protocol import LastChange
+from commonplace.memory.engine.answerability import Verdict
+from commonplace.memory.engine.citations import Citation
+from commonplace.memory.engine.strength import Reliability
 from commonplace.memory.engine.suggest import Neighbour
-from commonplace.memory.model import Draft, Entry, EntryUsage, Link, Neighbourhood, Suggestion
+from commonplace.memory.housekeeping import Merge
+from commonplace.memory.model import (
+    Draft,
+    Entry,
+    EntryUsage,
+    Link,
+    Neighbourhood,
+    Suggestion,
+    VectorCoverage,
+)
 from commonplace.memory.retrieval.protocol import EntryMatch
 
 
@@ -19,6 +34,7 @@ class AddResult:
     embedded: bool
     similar: tuple[Neighbour, ...] = ()
     suggestions: int = 0
+    contradictions: tuple[Suggestion, ...] = ()  # with entries that say otherwise
     context_truncated: bool = False
     masked: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()  # fields of the existing entry that a repeated add changed
@@ -62,6 +78,13 @@ class EntryHit:
     match: EntryMatch
     successor: Entry | None  # the active entry at the end of the chain of successors
     contradicted_by: tuple[str, ...]
+    reliability: Reliability  # moves the hit in the order; the score stays
+    anchors: tuple[AnchorVerdict, ...] = ()
+
+    @property
+    def is_stale(self) -> bool:
+        """Say whether any code that the entry speaks of changed or is gone."""
+        return any(verdict.is_stale for verdict in self.anchors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +95,24 @@ class SearchAnswer:
     total: int
     semantic: bool  # whether vectors took part
     model_loading: bool
+    verdict: Verdict = Verdict.LIKELY  # whether the hits answer
+    unread_language: str | None = None  # of the query, where the model does not read it
+    documents: int = 0  # entries that were searched
+    withheld: int = 0  # hits whose code changed, where the policy leaves them out
 
 
 @dataclass(frozen=True, slots=True)
 class EntryDetails:
-    """An entry with its usage, links and successor."""
+    """An entry with its usage, vectors, links and successor."""
 
     entry: Entry
     usage: EntryUsage
+    vectors: VectorCoverage
     consolidation: float
     links: Neighbourhood
     successor: Entry | None
+    reliability: Reliability
+    anchors: tuple[AnchorVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +137,53 @@ class StaleEntries:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchoredEntry:
+    """An entry and the states of its anchors."""
+
+    entry: Entry
+    verdicts: tuple[AnchorVerdict, ...]
+
+    @property
+    def is_stale(self) -> bool:
+        """Say whether any code that the entry speaks of changed or is gone."""
+        return any(verdict.is_stale for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleCode:
+    """Entries whose code changed or is gone, how many there are and how many were compared."""
+
+    entries: tuple[AnchoredEntry, ...]
+    total: int
+    compared: int
+    commits: Mapping[CodeAnchor, LastChange]  # that touched the paths of anchors last
+
+
+class CitationStatus(StrEnum):
+    """Whether a citation names an entry that holds."""
+
+    OK = "ok"
+    NOT_FOUND = "not_found"
+    AMBIGUOUS = "ambiguous"
+    OTHER_TITLE = "other_title"
+    DELETED = "deleted"
+    OBSOLETE = "obsolete"
+    SUPERSEDED = "superseded"
+    STALE = "stale"  # its code changed or is gone
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCitation:
+    """A citation, its status, and the entry that it names."""
+
+    citation: Citation
+    status: CitationStatus
+    entry: Entry | None = None
+    successor: Entry | None = None
+    anchors: tuple[AnchorVerdict, ...] = ()  # those that are stale
+
+
+@dataclass(frozen=True, slots=True)
 class PendingSuggestions:
     """Undecided suggestions, how many there are in all, and the entries they name."""
 
@@ -121,3 +198,4 @@ class AcceptResult:
 
     suggestion: Suggestion
     link: Link | None
+    merge: Merge | None = None  # of a duplicate

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.paging import ResultPage
+from commonplace.memory.anchors import CodeAnchor
+from commonplace.memory.code.protocol import AnchorChecker
 from commonplace.memory.engine.generalize import draft_pattern
+from commonplace.memory.engine.strength import rate_reliability
 from commonplace.memory.errors import INVALID_GENERALIZATION, SELF_LINK_ERROR, failure
+from commonplace.memory.housekeeping import BulkDecision, SuggestionFilter
 from commonplace.memory.model import (
     CLUSTER_TYPES,
     PAIR_TYPES,
+    Decision,
     Draft,
     Entry,
     EntryChanges,
@@ -29,12 +34,14 @@ from commonplace.memory.model import (
     Revision,
     Suggestion,
     consolidation_score,
+    join_anchors,
     one_supersedes_other,
 )
 from commonplace.memory.policy import MemoryPolicy
 from commonplace.memory.results import (
     AcceptResult,
     AddResult,
+    CheckedCitation,
     EntryDetails,
     GeneralizeResult,
     LinkGraph,
@@ -48,10 +55,13 @@ from commonplace.memory.retrieval.protocol import EntryIndex, SearchText
 from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.ulid import Ulids
 from commonplace.memory.use_cases.access_counter import AccessCounter
+from commonplace.memory.use_cases.anchoring import AnchorReview
+from commonplace.memory.use_cases.citations import CitationCheck
 from commonplace.memory.use_cases.decisions import SuggestionDecisions
 from commonplace.memory.use_cases.drafting import make_draft
 from commonplace.memory.use_cases.entries import EntryWriter
 from commonplace.memory.use_cases.health import examine
+from commonplace.memory.use_cases.housekeeping import Housekeeping
 from commonplace.memory.use_cases.lookup import EntryLookup
 from commonplace.memory.use_cases.search import EntrySearch
 from commonplace.memory.use_cases.stored_texts import stored_texts
@@ -79,22 +89,35 @@ class MemoryService:
         policy: MemoryPolicy | None = None,
         clock: Clock = utc_now,
         on_close: Callable[[], None] | None = None,
+        checker: AnchorChecker | None = None,
     ) -> None:
         self.store = store
         self.index = index
         self.policy = policy or MemoryPolicy()
-        self._clock = clock
+        self.clock = self._clock = clock
         self._ulids = Ulids()
         self._on_close = on_close
+        self._checker = checker
+        self.anchors = AnchorReview(store, checker)
         self._accesses = AccessCounter(store.record_use, store.record_use_now)
         self._lookup = EntryLookup(store)
         self.suggestions = Suggestions(store, index, self._ulids, clock, self.policy.thresholds)
-        self._decisions = SuggestionDecisions(store, self._ulids, clock)
-        self._search = EntrySearch(store, index, self._lookup)
-        self._writer = EntryWriter(
-            store, index, self._lookup, self.suggestions, self.policy, self._ulids, clock
-        )
+        self._search = EntrySearch(store, index, self._lookup, clock)
         self.vectors = VectorBackfill(store, index, self.suggestions)
+        self._writer = EntryWriter(
+            store,
+            index,
+            self._lookup,
+            self.suggestions,
+            self.vectors,
+            self.policy,
+            self._ulids,
+            clock,
+        )
+        self._decisions = SuggestionDecisions(store, self._writer.merge, self._ulids, clock)
+        self.housekeeping = Housekeeping(
+            store, index, self._lookup, self.new_id, clock, self.policy.secrets
+        )
 
     def close(self) -> None:
         """Write the counted accesses, then close what memory was opened with.
@@ -103,6 +126,8 @@ class MemoryService:
         """
         self._accesses.close()
         self.index.close()
+        if self._checker is not None:
+            self._checker.close()
         if self._on_close is not None:
             self._on_close()
 
@@ -118,6 +143,7 @@ class MemoryService:
         project: str | None = None,
         confidence: int = 3,
         memory_type: MemoryType = MemoryType.EPISODIC,
+        anchors: Sequence[CodeAnchor] = (),
     ) -> Draft:
         """Clean the texts of an entry, check their sizes and screen them for secrets."""
         return make_draft(
@@ -129,6 +155,7 @@ class MemoryService:
             project,
             confidence,
             memory_type,
+            anchors,
             secrets=self.policy.secrets,
         )
 
@@ -136,8 +163,12 @@ class MemoryService:
         """Save a draft; works without an embedding model.
 
         If an active entry has the same text, it is returned instead of a second one. It takes over
-        the draft's tags and context, and confidence and memory type if they are in `stated`.
+        the draft's tags, context and anchors, and confidence and memory type if they are in
+        `stated`. Anchors without a hash get that of the code of today.
         """
+        if draft.anchors:
+            completed = await self.anchors.complete(tenant, draft.anchors)
+            draft = replace(draft, anchors=join_anchors((), completed))
         added = await self._writer.add(tenant, draft, stated)
         if added.created:
             self.vectors.start(tenant)
@@ -153,8 +184,7 @@ class MemoryService:
         moment = self._clock()
         before = await self._usage(tenant, entry.id)
         self._accesses.record(tenant, entry.id, moment)
-        summary, context = await self.index.vectors_of(tenant, entry)
-        usage = EntryUsage(before.access_count + 1, moment, summary, context)
+        usage = replace(before, access_count=before.access_count + 1, last_accessed=moment)
         consolidation = consolidation_score(
             usage.access_count, before.last_accessed or entry.created_at, moment
         )
@@ -169,9 +199,12 @@ class MemoryService:
         return EntryDetails(
             entry,
             usage,
+            await self.index.coverage(tenant, entry),
             consolidation,
             links.without(RelationType.CONTRADICTS, settled),
             await self._lookup.successor(tenant, entry),
+            rate_reliability(entry, before, moment),
+            (await self.anchors.compare(tenant, [entry], fresh=True)).get(entry.id, ()),
         )
 
     async def browse(
@@ -183,6 +216,9 @@ class MemoryService:
     async def update(self, tenant: Tenant, reference: str, changes: EntryChanges) -> UpdateResult:
         """Correct an entry; its previous state goes to its history."""
         entry = await self.find(tenant, reference)
+        if changes.anchors is not None:
+            completed = await self.anchors.complete(tenant, changes.anchors, entry.anchors)
+            changes = replace(changes, anchors=join_anchors((), completed))
         entry, changed = await self._writer.update(tenant, entry, changes)
         return UpdateResult(entry, changed, len(await self.history(tenant, entry.id)))
 
@@ -232,7 +268,22 @@ class MemoryService:
             require_embeddings=require_embeddings,
         )
         self.vectors.start(tenant)
-        return answer
+        return await self._with_anchors(tenant, answer)
+
+    async def _with_anchors(self, tenant: Tenant, answer: SearchAnswer) -> SearchAnswer:
+        """Add the states of anchors to hits, and leave stale ones out if the policy says so."""
+        states = await self.anchors.compare(tenant, (hit.entry for hit in answer.hits), fresh=False)
+        if not states:
+            return answer
+        hits = tuple(replace(hit, anchors=states.get(hit.entry.id, ())) for hit in answer.hits)
+        if self.policy.stale_code == "mark":
+            return replace(answer, hits=hits)
+        kept = tuple(hit for hit in hits if not hit.is_stale)
+        return replace(answer, hits=kept, withheld=len(hits) - len(kept))
+
+    async def check_citations(self, tenant: Tenant, text: str) -> tuple[CheckedCitation, ...]:
+        """Say of each citation in a text whether it names an entry that holds."""
+        return await CitationCheck(self.store, self._lookup, self.anchors).check(tenant, text)
 
     async def find_related(self, tenant: Tenant, reference: str, depth: int) -> LinkGraph:
         """Return the links around an entry, up to `depth` steps away."""
@@ -294,8 +345,14 @@ class MemoryService:
         return await self._decisions.pending(tenant, CLUSTER_TYPES, limit)
 
     async def accept_suggestion(self, tenant: Tenant, reference: str) -> AcceptResult:
-        """Accept a suggestion; a pair becomes a link."""
+        """Accept a suggestion; a pair becomes a link, duplicates become one entry."""
         return await self._decisions.accept(tenant, reference)
+
+    async def decide_suggestions(
+        self, tenant: Tenant, wanted: SuggestionFilter, decision: Decision, *, dry_run: bool
+    ) -> BulkDecision:
+        """Accept or reject the pending suggestions that a filter admits; a dry run counts them."""
+        return await self._decisions.decide_all(tenant, wanted, decision, dry_run=dry_run)
 
     async def reject_suggestion(self, tenant: Tenant, reference: str) -> Suggestion:
         """Reject a suggestion, so that it is never proposed again."""
@@ -312,16 +369,24 @@ class MemoryService:
         importer = Importer(
             self.store, self.suggestions, self.policy.secrets, self.new_id, self._clock
         )
-        return await importer.run(tenant, path, options)
+        imported = await importer.run(tenant, path, options)
+        self.vectors.restart(tenant)
+        return imported
 
     async def export_file(
-        self, tenant: Tenant, path: Path, format_: ExportFormat, *, force: bool = False
+        self,
+        tenant: Tenant,
+        path: Path,
+        format_: ExportFormat,
+        *,
+        project: str | None = None,
+        force: bool = False,
     ) -> Exported:
-        """Write a snapshot of everything that is not deleted."""
+        """Write a snapshot of everything that is not deleted, or of one project."""
         from commonplace.memory.use_cases.transfer import export_entries
 
         return await export_entries(
-            self.store, tenant, path, format_, now=self._clock(), force=force
+            self.store, tenant, path, format_, now=self._clock(), project=project, force=force
         )
 
     # Operation
@@ -344,6 +409,10 @@ class MemoryService:
     async def reindex(self) -> tuple[int, int]:
         """Rebuild the indexes of every tenant; returns how many entries and vectors."""
         return await self.vectors.rebuild()
+
+    async def settle(self) -> None:
+        """Wait until the passages of entries that were added are embedded."""
+        await self.vectors.settle()
 
     async def flush_accesses(self) -> None:
         """Write the accesses that are still only counted in memory."""

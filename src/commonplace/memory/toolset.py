@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.dispatch.registry import Toolset
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from commonplace.dispatch.tool import Tool
     from commonplace.kernel.errors import Code
     from commonplace.memory.service import MemoryService
+    from commonplace.memory.use_cases.promotion.submission import RuleCatalogue
 
 CONTRACT_NAMES = (
     "rekall_help",
@@ -23,46 +25,27 @@ CONTRACT_NAMES = (
     "rekall_accept_suggestion",
     "rekall_reject_suggestion",
 )
-EXTENDED_NAMES = ("memory_list", "memory_update", "memory_delete", "memory_related", "memory_stale")
+EXTENDED_NAMES = (
+    "memory_list",
+    "memory_update",
+    "memory_delete",
+    "memory_related",
+    "memory_stale",
+    "memory_decide",
+    "memory_confirm",
+    "memory_timeline",
+    "memory_purge",
+    "memory_promote",
+)
 
 
-def toolset(service: Callable[[], MemoryService]) -> Toolset:
-    """Describe the toolset; the service is built when the first tool is loaded."""
+def toolset(
+    service: Callable[[], MemoryService], rules: Callable[[], RuleCatalogue] | None = None
+) -> Toolset:
+    """Describe the toolset; the service is built when the first tool is loaded.
 
-    def load() -> Sequence[Tool]:
-        from commonplace.memory.tools.add import add_tool
-        from commonplace.memory.tools.decisions import accept_tool, reject_tool
-        from commonplace.memory.tools.delete import delete_tool
-        from commonplace.memory.tools.help import help_tool
-        from commonplace.memory.tools.link import link_tool
-        from commonplace.memory.tools.list import list_tool
-        from commonplace.memory.tools.related import related_tool
-        from commonplace.memory.tools.search import search_tool
-        from commonplace.memory.tools.show import show_tool
-        from commonplace.memory.tools.stale import stale_tool
-        from commonplace.memory.tools.suggestions import (
-            suggest_generalize_tool,
-            suggest_links_tool,
-        )
-        from commonplace.memory.tools.update import update_tool
-
-        memory = service()
-        builders = (
-            search_tool,
-            add_tool,
-            show_tool,
-            suggest_links_tool,
-            suggest_generalize_tool,
-            link_tool,
-            accept_tool,
-            reject_tool,
-            list_tool,
-            update_tool,
-            delete_tool,
-            related_tool,
-            stale_tool,
-        )
-        return (help_tool(memory.policy.language), *(build(memory) for build in builders))
+    `rules` is the catalogue that lessons are promoted to.
+    """
 
     def codes() -> Sequence[Code]:
         from commonplace.memory.errors import CODES
@@ -75,6 +58,54 @@ def toolset(service: Callable[[], MemoryService]) -> Toolset:
         "again when it matters.",
         names=frozenset((*CONTRACT_NAMES, *EXTENDED_NAMES)),
         bare=frozenset(),
-        load=load,
+        load=lambda: _build_tools(service(), rules),
         codes=codes,
     )
+
+
+def _build_tools(
+    memory: MemoryService, rules: Callable[[], RuleCatalogue] | None
+) -> Sequence[Tool]:
+    """Import and build the tools."""
+    from commonplace.memory.tools.add import add_tool
+    from commonplace.memory.tools.decisions import accept_tool, reject_tool
+    from commonplace.memory.tools.delete import delete_tool
+    from commonplace.memory.tools.help import help_tool
+    from commonplace.memory.tools.housekeeping.confirm import confirm_tool
+    from commonplace.memory.tools.housekeeping.decide import decide_tool
+    from commonplace.memory.tools.housekeeping.purge import purge_tool
+    from commonplace.memory.tools.housekeeping.timeline import timeline_tool
+    from commonplace.memory.tools.link import link_tool
+    from commonplace.memory.tools.list import list_tool
+    from commonplace.memory.tools.promote import promote_tool
+    from commonplace.memory.tools.related import related_tool
+    from commonplace.memory.tools.search import search_tool
+    from commonplace.memory.tools.show import show_tool
+    from commonplace.memory.tools.stale import stale_tool
+    from commonplace.memory.tools.suggestions import (
+        suggest_generalize_tool,
+        suggest_links_tool,
+    )
+    from commonplace.memory.tools.update import update_tool
+
+    builders = (
+        search_tool,
+        add_tool,
+        show_tool,
+        suggest_links_tool,
+        suggest_generalize_tool,
+        link_tool,
+        accept_tool,
+        reject_tool,
+        list_tool,
+        update_tool,
+        delete_tool,
+        related_tool,
+        stale_tool,
+        decide_tool,
+        confirm_tool,
+        timeline_tool,
+        purge_tool,
+        partial(promote_tool, rules=rules),
+    )
+    return (help_tool(memory.policy.language), *(build(memory) for build in builders))

@@ -7,14 +7,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import bpe_openai
 import jsonschema
 import pytest
 
 from commonplace.dispatch.schema import output_schema
-from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
 from memory_calls import Calls
 
+O200K = bpe_openai.get_encoding("o200k_base")
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 CONTENT = (
@@ -65,6 +66,11 @@ def calls_of(memory: Calls) -> dict[str, dict[str, Any]]:
         "memory_delete": {"id": ids["old"]},
         "memory_related": {"id": ids["first"]},
         "memory_stale": {},
+        "memory_decide": {"decision": "reject", "dry_run": True},
+        "memory_confirm": {"id": ids["first"]},
+        "memory_timeline": {},
+        "memory_purge": {"older_than_days": 0},
+        "memory_promote": {"entries": [ids["first"]]},
     }
 
 
@@ -81,7 +87,7 @@ def test_every_output_is_valid_against_its_schema(memory: Calls) -> None:
 def test_help_answers_each_topic_in_fewer_than_500_tokens(memory: Calls, topic: str) -> None:
     answer = memory("rekall_help", topic=topic)
     assert answer["topics_available"] == ["search", "capture", "links", "citations", "all"]
-    assert 20 < count_tokens(answer["guide"]) < 500
+    assert 20 < len(O200K.encode(answer["guide"])) < 500
 
 
 def test_help_explains_workflows_triggers_and_citations(memory: Calls) -> None:
@@ -223,3 +229,47 @@ def test_a_contradiction_quotes_both_sides_and_becomes_a_contradicts_link(memory
     assert "90 seconds" in found[0]["reason"]
     link = memory("rekall_accept_suggestion", suggestion_id=found[0]["id"])["link_created"]
     assert link["relation_type"] == "contradicts"
+
+
+def test_an_undecided_contradiction_is_told_at_add_and_marked_in_search(memory: Calls) -> None:
+    old = memory.add("Default branch", "The default branch of the monorepo is master.")
+    added = memory(
+        "rekall_add",
+        type="decision",
+        title="Default branch of the monorepo",
+        content="The default branch of the monorepo is main.",
+    )
+    [opposed] = added["contradicts"]
+    assert opposed["id"] == old
+    assert "master against main" in opposed["reason"]
+    assert "supersedes" in added["hint"]
+
+    def marks() -> dict[str, list[str]]:
+        results = memory("rekall_search", query="default branch of the monorepo")["results"]
+        return {result["id"]: result.get("contradicts", []) for result in results}
+
+    assert marks() == {old: [added["id"]], added["id"]: [old]}
+    accepted = memory("rekall_accept_suggestion", suggestion_id=opposed["suggestion_id"])
+    assert "relation_type=supersedes" in accepted["action_taken"]
+    assert marks() == {old: [added["id"]], added["id"]: [old]}
+    newest = memory.add("Default branch, again", "The default branch is called trunk.")
+    memory("rekall_link", source_id=added["id"], target_id=old, relation_type="supersedes")
+    memory("rekall_link", source_id=newest, target_id=added["id"], relation_type="supersedes")
+    assert not any(marks().values())
+    results = memory("rekall_search", query="default branch master")["results"]
+    outdated = next(result for result in results if result["id"] == old)
+    assert outdated["superseded_by"]["id"] == newest
+
+
+def test_a_rejected_contradiction_is_not_marked(memory: Calls) -> None:
+    old = memory.add("Owner", "The billing service is owned by the payments team.")
+    added = memory(
+        "rekall_add",
+        type="decision",
+        title="Billing owner",
+        content="The billing service is owned by the platform team.",
+    )
+    memory("rekall_reject_suggestion", suggestion_id=added["contradicts"][0]["suggestion_id"])
+    results = memory("rekall_search", query="who owns the billing service")["results"]
+    assert {result["id"] for result in results} == {old, added["id"]}
+    assert not any("contradicts" in result for result in results)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.dispatch.registry import Selection
-from commonplace.dispatch.schema import input_schema, output_schema
+from commonplace.dispatch.schema import input_schema, listed_schema, output_schema
 from commonplace.memory.model import EntryType, MemoryType, RelationType
 from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
 from memory_calls import Calls
@@ -130,7 +130,7 @@ def test_extended_tools_are_listed_only_with_all_tiers(memory: Calls) -> None:
 def test_the_input_schema_has_exactly_the_properties_of_the_contract(
     memory: Calls, name: str
 ) -> None:
-    schema = input_schema(memory.registry.tool(name).input)
+    schema = listed_schema(input_schema(memory.registry.tool(name).input))
     properties, required = INPUTS[name]
     assert schema["type"] == "object"
     assert schema.get("required", []) == required
@@ -142,12 +142,8 @@ def test_the_input_schema_has_exactly_the_properties_of_the_contract(
 
 
 @pytest.mark.parametrize("name", [*CONTRACT_NAMES, *EXTENDED_NAMES])
-def test_every_argument_is_described_and_schemas_have_no_references(
-    memory: Calls, name: str
-) -> None:
-    schema = input_schema(memory.registry.tool(name).input)
-    assert "$ref" not in str(schema)
-    assert all(field.get("description") for field in schema["properties"].values())
+def test_schemas_have_no_references(memory: Calls, name: str) -> None:
+    assert "$ref" not in str(input_schema(memory.registry.tool(name).input))
 
 
 @pytest.mark.parametrize("name", CONTRACT_NAMES)

@@ -158,7 +158,7 @@ def test_a_rejected_pair_never_returns(memory: Calls) -> None:
     for entry_id in (first, second):
         entry = memory.run(store.get(LOCAL_TENANT, entry_id))
         near = memory.run(service.suggestions.neighbours(LOCAL_TENANT, entry))
-        assert memory.run(service.suggestions.propose(LOCAL_TENANT, entry, near)) == 0
+        assert memory.run(service.suggestions.propose(LOCAL_TENANT, entry, near))[0] == 0
     assert memory("rekall_suggest_links") == {"suggestions": [], "total_pending": 0}
 
 
@@ -170,7 +170,7 @@ def test_linked_entries_are_not_suggested(memory: Calls) -> None:
     entry = memory.run(memory.service.store.get(LOCAL_TENANT, second))
     near = memory.run(memory.service.suggestions.neighbours(LOCAL_TENANT, entry))
     assert near
-    assert memory.run(memory.service.suggestions.propose(LOCAL_TENANT, entry, near)) == 0
+    assert memory.run(memory.service.suggestions.propose(LOCAL_TENANT, entry, near))[0] == 0
 
 
 def test_entries_of_two_projects_do_not_contradict_each_other(memory: Calls) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from commonplace.memory.engine.frames import find_different_value
 from commonplace.memory.engine.lexicon import OPPOSITE_OF, UNITS
 from commonplace.memory.engine.sentences import Sentence, read_sentence, split_sentences
 from commonplace.memory.engine.subject import different_subjects, find_stated_terms, names_of
@@ -17,7 +18,9 @@ MINIMUM_SHARED = 2  # content words that two sentences must have in common
 MINIMUM_OVERLAP = 0.45
 NEGATION_OVERLAP = 0.5  # "not" alone says little between sentences that share less
 VALUE_OVERLAP = 0.6
+ONE_SUBJECT = 0.75  # below it, sentences that both have words of their own are about two things
 QUOTE_CHARACTERS = 160
+_CONDITIONS = frozenset({"when", "quand", "lorsque"})
 # Words that deny without "not": a "not" in the other sentence may then say the same.
 _SOFT_DENIAL = re.compile(
     r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing"
@@ -84,8 +87,8 @@ def _compare(
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
-    setting = _different_setting(a, b)
-    if len(shared) < MINIMUM_SHARED and setting is None:
+    setting, values = _different_setting(a, b), find_different_value(a.text, b.text)
+    if len(shared) < MINIMUM_SHARED and setting is None and values is None:
         return None
     rest_a, rest_b = a.terms - shared, b.terms - shared
     # Parallel sentences about two things: each names its own subject, as its title does.
@@ -97,7 +100,7 @@ def _compare(
     jaccard = len(shared) / max(1, len(a.terms | b.terms))
     if setting is not None and (shared or overlap > 0):
         return _contradiction("setting", a, b, setting, jaccard + 0.3)
-    if overlap < MINIMUM_OVERLAP or jaccard < MINIMUM_OVERLAP / 1.5:
+    if values is None and (overlap < MINIMUM_OVERLAP or jaccard < MINIMUM_OVERLAP / 1.5):
         return None
     opposites = _opposite_words(a, b)
     if opposites is not None and jaccard >= MINIMUM_OVERLAP:
@@ -105,11 +108,11 @@ def _compare(
     if jaccard >= NEGATION_OVERLAP and _negates_other(a, b):
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
     number = _different_number(a, b)
-    if number is not None:
+    two_subjects = bool(rest_a - UNITS.keys() and rest_b - UNITS.keys()) and jaccard < ONE_SUBJECT
+    if number is not None and not two_subjects and _CONDITIONS & a.phases == _CONDITIONS & b.phases:
         return _contradiction("number", a, b, number, jaccard + 0.2)
-    replaced = len(rest_a) == len(rest_b) == 1 and rest_a <= a.values and rest_b <= b.values
-    if replaced and jaccard >= VALUE_OVERLAP and len(shared) > MINIMUM_SHARED:
-        return _contradiction("value", a, b, f"{min(rest_a)} against {min(rest_b)}", jaccard)
+    if values is not None:
+        return _contradiction("value", a, b, f"{values[0]} against {values[1]}", jaccard + 0.1)
     return None
 
 
@@ -141,7 +144,11 @@ def _opposite_words(a: Sentence, b: Sentence) -> str | None:
 def _negates_other(a: Sentence, b: Sentence) -> bool:
     if (a.negations > 0) == (b.negations > 0):
         return False
-    return not _SOFT_DENIAL.search((b if a.negations else a).text)
+    positive, negative = (b, a) if a.negations else (a, b)
+    return not any(
+        match[0].casefold() not in negative.text.casefold()
+        for match in _SOFT_DENIAL.finditer(positive.text)
+    )
 
 
 def _different_number(a: Sentence, b: Sentence) -> str | None:

@@ -26,6 +26,7 @@ _GUIDE: dict[str, dict[str, str]] = {
 (id, title, score, snippet)
 2. Relevant? `rekall_show(id)` → whole entry and its links (a prefix of 5 characters is enough)
 3. Cite it in your answer
+4. It helped, or it was wrong: `memory_confirm(id, outcome="confirmed"|"refuted")`
 Search before you act when:
 - a bug or an error message comes up → was it solved already?
 - a feature starts → patterns and decisions that exist
@@ -38,13 +39,14 @@ After a bug is fixed, a decision taken, a trap found:
 - title ≤ 100 characters: symptom and cause; content: what happened, why, the fix, exact error lines
 - 2-5 kebab-case tags; context: the 3-5 last exchanges (≤ 10,000 characters)
 - `memory_type`: episodic (one event) or semantic (a rule)
+- about code: `anchors=[{path, symbol}]`; search says when it changed
 `similar_entries` in the answer: link or supersede instead of repeating. No secrets.""",
         "links": """## Links
 `rekall_link(source_id, target_id, relation_type)`: related, \
 supersedes (the new replaces the old), derived_from, contradicts.
 `rekall_suggest_links()` and `rekall_suggest_generalize()` list proposals; \
 decide with `rekall_accept_suggestion(id)` or
-`rekall_reject_suggestion(id)`. A rejected one never returns.""",
+`rekall_reject_suggestion(id)`. An accepted duplicate is merged; a rejected one never returns.""",
         "citations": """## Citations
 Inline, id first: "According to [01HX123] Fix CORS Safari, the header…". \
 Cite only what you opened with `rekall_show`.""",
@@ -57,6 +59,7 @@ Cite only what you opened with `rekall_show`.""",
 (id, titre, score, extrait)
 2. Pertinent ? `rekall_show(id)` → entrée complète et liens (préfixe de 5 caractères accepté)
 3. Cite l'entrée dans ta réponse
+4. Utile ou fausse : `memory_confirm(id, outcome="confirmed"|"refuted")`
 Cherche avant d'agir :
 - bug ou message d'erreur → déjà résolu ?
 - nouvelle fonction → patterns et décisions existants
@@ -70,13 +73,14 @@ Après un bug résolu, une décision, un piège :
 lignes d'erreur exactes
 - 2-5 tags kebab-case ; contexte : 3-5 derniers échanges
 - `memory_type` : episodic (un fait) ou semantic (une règle)
+- sur du code : `anchors=[{path, symbol}]`
 Lis `similar_entries` : lie ou remplace au lieu de répéter. Aucun secret.""",
         "links": """## Liens
 `rekall_link(source_id, target_id, relation_type)` : related, \
 supersedes (le neuf remplace l'ancien), derived_from, contradicts.
 `rekall_suggest_links()`, `rekall_suggest_generalize()` : propositions ; \
 réponds par `rekall_accept_suggestion(id)` ou
-`rekall_reject_suggestion(id)`. Un rejet est définitif.""",
+`rekall_reject_suggestion(id)`. Un doublon accepté est fusionné ; un rejet est définitif.""",
         "citations": """## Format des citations
 L'id d'abord : « Selon [01HX123] Fix CORS Safari, … ». Ne cite que ce que tu as ouvert.""",
     },

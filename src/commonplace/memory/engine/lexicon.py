@@ -15,7 +15,9 @@ allowed/forbidden allows/forbids required/optional include/exclude includes/excl
 accept/refuse accepts/refuses accepted/refused supported/unsupported safe/unsafe
 synchronous/asynchronous public/private mutable/immutable activé/désactivé activée/désactivée
 activer/désactiver obligatoire/facultatif autorisé/interdit toujours/jamais vrai/faux can/cannot
-once/twice added/removed works/fails stable/experimental old/new
+once/twice added/removed works/fails stable/experimental old/new synchronously/asynchronously
+optimistic/pessimistic manually/automatically inclusive/exclusive ascending/descending
+publicly/privately verbose/quiet synchrone/asynchrone manuellement/automatiquement public/privé
 """
 _PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
 OPPOSITE_OF = {word: other for a, b in _PAIRS for word, other in ((a, b), (b, a))}
@@ -24,6 +26,11 @@ NEGATIONS = words("not no never cannot without nor ne pas jamais aucun aucune sa
 FILLERS = words("since now currently anymore depuis désormais maintenant")  # say when, not what
 # Two different ones in two sentences mean two moments.
 PHASES = words("before after during until while when once avant après pendant jusqu quand lorsque")
+
+FREQUENCIES = words(
+    "hourly daily nightly weekly monthly quarterly yearly annually continuously quotidiennement "
+    "mensuellement"
+)
 
 _SECONDS = {
     **dict.fromkeys(("ms", "millisecond"), 0.001),

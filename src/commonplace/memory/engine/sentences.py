@@ -14,7 +14,6 @@ from commonplace.memory.engine.lexicon import (
     PHASES,
     UNITS,
     names_a_thing,
-    words,
 )
 from commonplace.memory.engine.terms import terms_of_word
 
@@ -29,11 +28,6 @@ _SCALAR = re.compile(r"(?i)\d|true$|false$|on$|off$|yes$|no$|none$")
 _CODE = re.compile(
     r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)"
     r"|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
-)
-# Words before a value: "is master", "use utf8", "with 4".
-_VALUE_SIGNS = words(
-    "is are use uses using with to from on by via through in = : set runs at est sont utilise "
-    "avec sur"
 )
 _NUMBER = re.compile(r"\d")
 _NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
@@ -64,7 +58,6 @@ class Sentence:
 
     text: str
     terms: frozenset[str]  # content words without numbers, negations and opposites
-    values: frozenset[str]  # the terms that follow a word like "is" or "use"
     numbers: tuple[Quantity, ...]
     settings: dict[str, str]
     negations: int
@@ -88,7 +81,6 @@ def read_sentence(text: str) -> Sentence:
     text = " ".join(text[:SENTENCE_CHARACTERS].split())
     tokens = [token.casefold() for token in _TOKEN.findall(text)]
     terms: list[str] = []
-    values: set[str] = set()
     numbers: list[tuple[int, str]] = []
     negations, opposites = len(_NO_LONGER.findall(text)), set()
     for previous, token, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
@@ -100,16 +92,12 @@ def read_sentence(text: str) -> Sentence:
         elif token in OPPOSITE_OF:
             opposites.add(token)
         elif token not in FILLERS:
-            found = terms_of_word(token)
-            terms += found
-            if previous in _VALUE_SIGNS:
-                values.update(found)
+            terms += terms_of_word(token)
     if negations:
         opposites -= _NEGATING_OPPOSITES
     return Sentence(
         text,
         frozenset(terms),
-        frozenset(values),
         tuple(_quantities(terms, numbers)),
         _settings(text),
         negations,

@@ -1,4 +1,4 @@
-"""Decide what to propose about an entry: links, contradictions and generalisations."""
+"""Decide what to propose about an entry: links, duplicates, contradictions, generalisations."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.engine.contradiction import Statement, find_contradiction
+from commonplace.memory.engine.merge import are_near_duplicates
 from commonplace.memory.engine.similarity import (
     LEXICAL_GENERALIZE,
     LEXICAL_LINK,
@@ -148,7 +149,7 @@ class SettledPairs:
 def propose_pairs(
     entry: Entry, neighbours: Sequence[Neighbour], settled: SettledPairs, thresholds: Thresholds
 ) -> list[Proposal]:
-    """Propose links and contradictions with neighbours, nearest first."""
+    """Propose links, duplicates and contradictions with neighbours, nearest first."""
     proposals: list[Proposal] = []
     links = 0
     for neighbour in neighbours:
@@ -167,6 +168,16 @@ def propose_pairs(
                 )
             )
             continue
+        if other.id not in settled.linked and _is_duplicate(entry, neighbour):
+            proposals.append(
+                Proposal(
+                    SuggestionType.DUPLICATE,
+                    (entry.id, other.id),
+                    score,
+                    _duplicate_reason(entry, neighbour),
+                )
+            )
+            continue
         wanted = links < MOST_LINKS or other.id in settled.suggested
         if (
             other.id not in settled.linked
@@ -181,6 +192,11 @@ def propose_pairs(
                 )
             )
     return proposals
+
+
+def _is_duplicate(entry: Entry, neighbour: Neighbour) -> bool:
+    alike = NEARLY_THE_SAME if neighbour.semantic else LEXICALLY_THE_SAME
+    return neighbour.score >= alike and are_near_duplicates(entry, neighbour.entry)
 
 
 def _can_contradict(entry: Entry, other: Entry) -> bool:
@@ -252,6 +268,10 @@ def _is_same_cluster(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
         return before >= set(ids)
     common = len(before & set(ids))
     return common / len(before | set(ids)) >= SETTLED_SHARE
+
+
+def _duplicate_reason(entry: Entry, neighbour: Neighbour) -> str:
+    return f"Says the same in nearly the same words. {_link_reason(entry, neighbour)}"
 
 
 def _link_reason(entry: Entry, neighbour: Neighbour) -> str:

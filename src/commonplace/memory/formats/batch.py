@@ -10,6 +10,7 @@ from pathlib import Path
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json
+from commonplace.memory.anchors import ANCHORS, CodeAnchor, read_anchor
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.model import (
     Entry,
@@ -19,6 +20,8 @@ from commonplace.memory.model import (
     Link,
     MemoryType,
     RelationType,
+    Suggestion,
+    join_anchors,
 )
 from commonplace.memory.text import (
     CONTENT_CHARACTERS,
@@ -77,7 +80,7 @@ _RELATION_OF = {
 
 @dataclass(slots=True)
 class Batch:
-    """Entries with their links and accesses.
+    """Entries with their links, accesses and decided suggestions.
 
     `problems` says what was left out and why; `with_status` has the ids of entries whose record
     states whether they are superseded.
@@ -88,6 +91,7 @@ class Batch:
     usage: dict[str, EntryUsage] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     with_status: set[str] = field(default_factory=set)
+    decided: list[Suggestion] = field(default_factory=list)
 
     def add(self, where: str, make: Callable[[], Entry]) -> Entry | None:
         """Add the entry that `make` returns, or note why it is not valid."""
@@ -131,6 +135,7 @@ class EntryBuilder:
         created: object = None,
         updated: object = None,
         superseded_by: object = None,
+        anchors: Json = None,
     ) -> Entry:
         """Make an entry; raises INVALID_IMPORT if it would lose text."""
         content = _check_content(title, clean_text(content))
@@ -152,12 +157,25 @@ class EntryBuilder:
             updated_at=parse_moment(str(updated) if updated else None, created_at),
             context=clean_context(context)[0],
             superseded_by=_ulid(superseded_by),
+            anchors=_anchors(anchors),
         )
 
     def link(self, source: str, target: str, relation: object, created: object = None) -> Link:
         """Make a link; an unknown relation becomes `related`."""
         moment = parse_moment(str(created) if created else None, self.now)
         return Link(self.new_id(), source, target, relation_type(relation), moment)
+
+
+def _anchors(records: Json) -> tuple[CodeAnchor, ...]:
+    """Make anchors from their records; raises INVALID_IMPORT rather than lose one."""
+    if not isinstance(records, list):
+        return ()
+    if len(records) > ANCHORS:
+        raise failure(INVALID_IMPORT, f"it has more than {ANCHORS} anchors.")
+    try:
+        return join_anchors((), map(read_anchor, records))
+    except ValueError as error:
+        raise failure(INVALID_IMPORT, f"{error}.") from error
 
 
 def _check_content(title: str, content: str) -> str:

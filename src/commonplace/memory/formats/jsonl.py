@@ -1,6 +1,7 @@
 """JSON lines: our own export, and the file of the reference server-memory.
 
-Our records have `record` (entry or link), those of server-memory `type` (entity or relation).
+Our records have `record` (entry, link or suggestion), those of server-memory `type` (entity or
+relation).
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from commonplace.memory.formats.records import (
     entry_record,
     link_record,
     note_record,
+    note_suggestion,
     read_entry_record,
     read_link_record,
+    suggestion_record,
 )
 from commonplace.memory.model import Entry
 
@@ -42,6 +45,9 @@ def write_jsonl(batch: Batch, path: Path) -> None:
             )
         for link in batch.links:
             stream.write(orjson.dumps({"record": "link", **link_record(link)}) + b"\n")
+        for suggestion in batch.decided:
+            record = {"record": "suggestion", **suggestion_record(suggestion)}
+            stream.write(orjson.dumps(record) + b"\n")
 
 
 def read_jsonl(path: Path, builder: EntryBuilder) -> Batch:
@@ -54,8 +60,10 @@ def read_jsonl(path: Path, builder: EntryBuilder) -> Batch:
                 note_record(batch, entry.id, record, builder.now)
         elif record.get("record") == "link":
             batch.links.append(read_link_record(record, builder))
+        elif record.get("record") == "suggestion":
+            note_suggestion(batch, where, record, builder)
         else:
-            batch.problems.append(f"{where}: neither an entry nor a link")
+            batch.problems.append(f"{where}: neither an entry, a link nor a suggestion")
     return batch
 
 

@@ -10,16 +10,31 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import orjson
 import yaml
 
 from commonplace.kernel.clock import iso
 from commonplace.kernel.json_types import JsonObject
+from commonplace.memory.anchors import anchor_record
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.batch import RECORDS, Batch, EntryBuilder, knows_type, tags_of
+from commonplace.memory.formats.batch import (
+    RECORDS,
+    Batch,
+    EntryBuilder,
+    knows_type,
+    read_bounded,
+    tags_of,
+)
+from commonplace.memory.formats.records import (
+    note_suggestion,
+    read_usage,
+    suggestion_record,
+    usage_reports,
+)
 from commonplace.memory.model import Entry, EntryUsage
-from commonplace.memory.text import parse_moment
 
 NOTE_BYTES = 4 * 1024 * 1024
+DECISIONS = ".commonplace/decisions.jsonl"  # Obsidian does not show hidden folders
 MARK = "commonplace"  # key in the front matter of our own notes
 # An Obsidian comment, so it is not shown; our content ends before it.
 _LINKS = "\n\n%% commonplace links %%\n"
@@ -63,6 +78,11 @@ def write_vault(batch: Batch, folder: Path) -> None:
             "utf-8",
             newline="",
         )
+    if batch.decided:
+        target = folder / DECISIONS
+        target.parent.mkdir()
+        records = [orjson.dumps(suggestion_record(each)) + b"\n" for each in batch.decided]
+        target.write_bytes(b"".join(records))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,7 @@ def read_notes(folder: Path, builder: EntryBuilder) -> Batch:
         entry = batch.add(note.where, partial(_entry, note, builder))
         if entry is None:
             continue
-        usage = _usage(note.front, builder)
+        usage = read_usage(note.front, builder.now)
         if usage is not None:
             batch.usage[entry.id] = usage
         if note.ours:
@@ -113,7 +133,19 @@ def read_notes(folder: Path, builder: EntryBuilder) -> Batch:
     if not batch.entries and not batch.problems:
         raise failure(INVALID_IMPORT, f"{folder.name} has no Markdown notes.")
     _add_links(batch, builder, names, relations, mentions)
+    _read_decisions(folder / DECISIONS, batch, builder)
     return batch
+
+
+def _read_decisions(path: Path, batch: Batch, builder: EntryBuilder) -> None:
+    if not path.is_file() or path.is_symlink():
+        return
+    for number, line in enumerate(read_bounded(path).splitlines(), start=1):
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            record = None
+        note_suggestion(batch, f"{DECISIONS} line {number}", record, builder)
 
 
 def _read_note(path: Path, where: str, batch: Batch) -> _Note:
@@ -163,6 +195,8 @@ def _make_front_matter(entry: Entry, usage: EntryUsage | None) -> JsonObject:
         "context": entry.context,
         "access_count": usage.access_count if usage else 0,
         "last_accessed": iso(usage.last_accessed) if usage and usage.last_accessed else None,
+        **usage_reports(usage),
+        "anchors": [anchor_record(anchor) for anchor in entry.anchors],
     }
 
 
@@ -191,6 +225,7 @@ def _entry(note: _Note, builder: EntryBuilder) -> Entry:
         created=front.get("created") or front.get("created_at"),
         updated=front.get("modified") or front.get("updated_at"),
         superseded_by=front.get("superseded_by"),
+        anchors=front.get("anchors") if note.ours else None,
     )
 
 
@@ -198,15 +233,6 @@ def _observed_type(categories: list[str]) -> str | None:
     """Return the most frequent category of observations that is one of our types."""
     counts = Counter(category.casefold() for category in categories if knows_type(category))
     return counts.most_common(1)[0][0] if counts else None
-
-
-def _usage(front: JsonObject, builder: EntryBuilder) -> EntryUsage | None:
-    count, last = front.get("access_count"), front.get("last_accessed")
-    return (
-        EntryUsage(count, parse_moment(str(last), builder.now))
-        if isinstance(count, int) and count > 0 and last
-        else None
-    )
 
 
 def _split(text: str, where: str, batch: Batch) -> tuple[JsonObject, str]:

@@ -1,4 +1,7 @@
-"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and its database."""
+"""Rekall's archive, a zip with a manifest and checksums, and its database.
+
+Our archives also have links and decided suggestions.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,15 @@ from commonplace.memory.formats.records import (
     entry_record,
     link_record,
     note_record,
+    note_suggestion,
     read_entry_record,
     read_link_record,
+    suggestion_record,
 )
 
 FORMAT_VERSION = "1.0"
 SQLITE_MAGIC = b"SQLite format 3\x00"
+_ADDED = ("links.json", "suggestions.json")  # not in Rekall's own archives
 _CONTEXT_BYTES = 1_000_000  # unpacked, of one entry
 
 
@@ -41,6 +47,7 @@ def write_archive(batch: Batch, path: Path, now: datetime) -> None:
             [entry_record(entry, batch.usage.get(entry.id)) for entry in batch.entries]
         ),
         "links.json": _json([link_record(link) for link in batch.links]),
+        "suggestions.json": _json([suggestion_record(each) for each in batch.decided]),
     }
     checksums = {name: _checksum(content) for name, content in members.items()}
     manifest = {
@@ -66,8 +73,7 @@ def read_archive(path: Path, builder: EntryBuilder) -> Batch:
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
-                name: _member(archive, name)
-                for name in ("manifest.json", "entries.json", "links.json")
+                name: _member(archive, name) for name in ("manifest.json", "entries.json", *_ADDED)
             }
     except (zipfile.BadZipFile, OSError) as error:
         raise failure(INVALID_IMPORT, f"{path.name} is not a readable archive: {error}.") from error
@@ -93,6 +99,10 @@ def read_archive(path: Path, builder: EntryBuilder) -> Batch:
     for record in _parse(members["links.json"] or b"[]", "links.json", list):
         if isinstance(record, dict):
             batch.links.append(read_link_record(record, builder))
+    for number, record in enumerate(
+        _parse(members["suggestions.json"] or b"[]", "suggestions.json", list), start=1
+    ):
+        note_suggestion(batch, f"suggestion {number}", record, builder)
     return batch
 
 
@@ -190,7 +200,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes | None:
     try:
         info = archive.getinfo(name)
     except KeyError:
-        if name == "links.json":  # not in Rekall's own archives
+        if name in _ADDED:
             return None
         raise failure(INVALID_IMPORT, f"The archive has no {name}.") from None
     if info.file_size > FILE_BYTES:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.kernel.lru import LruCache
+from commonplace.memory.engine.passages import is_subject, newest_lines
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 
 if TYPE_CHECKING:
     from commonplace.memory.retrieval.protocol import Vector
 
 CONTEXT_SHARE = 0.25  # of the query's vector, when the caller gives the conversation
+SUBJECT_SHARE = 0.45  # the same, when it is one line that names the subject
+CONTEXT_CHARACTERS = 800  # of it, the newest: as many as a small model reads
 REMEMBERED_TEXTS = 256
 RETRY_SECONDS = 30.0  # between two attempts to load a model that failed
 
@@ -90,7 +93,8 @@ def embed_question(embedder: Embedder, query: str, context: str) -> Vector:
     vector: Vector = embedder.embed_query(query)
     if not context.strip():
         return vector
-    about = embedder.embed_query(context)
-    shifted: Vector = (1 - CONTEXT_SHARE) * vector + CONTEXT_SHARE * about
+    about = embedder.embed_query(newest_lines(context, CONTEXT_CHARACTERS))
+    share = SUBJECT_SHARE if is_subject(context) else CONTEXT_SHARE
+    shifted: Vector = (1 - share) * vector + share * about
     length = float((shifted * shifted).sum()) ** 0.5
     return shifted / length if length else vector

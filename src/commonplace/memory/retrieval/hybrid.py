@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.documents import TEXT, document_key, entry_id, partition
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.model import Entry, EntryFilter, VectorCoverage
 from commonplace.memory.retrieval.embedder import (
     BackgroundEmbedder,
     CachedEmbedder,
@@ -24,7 +24,7 @@ from commonplace.memory.retrieval.protocol import (
     SimilarMatches,
     Vector,
 )
-from commonplace.memory.retrieval.vectors import EntryVectors, VectorStore, contexts, summaries
+from commonplace.memory.retrieval.vectors import EntryVectors, VectorStore
 from commonplace.search import hybrid
 from commonplace.search.fusion import DEFAULT, Parameters
 from commonplace.search.model import Neighbours
@@ -45,6 +45,7 @@ JUDGEMENT = hybrid.Judgement(
     explained=False,
 )
 POLL_SECONDS = 0.02
+MOST_UNREAD = 0.5  # of a query that a model is said to read
 
 
 class EntryMeaning:
@@ -179,8 +180,17 @@ class HybridIndex:
             raise result.lexical_error
         if result.neighbours is None:
             return await self.words.rank(tenant, text, wanted, limit, result.words)
-        matches = [as_match(hit) for hit in result.hits]
-        return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), True)
+        matches = await self.words.raise_by_context(
+            tenant, text, wanted, size, [as_match(hit) for hit in result.hits]
+        )
+        unread = result.calibration.unread if result.calibration is not None else 0.0
+        return IndexMatches(
+            tuple(matches[:limit]),
+            min(len(matches), POOL),
+            True,
+            self.embedder.identity if unread <= MOST_UNREAD else None,
+            result.words.documents,
+        )
 
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
@@ -215,22 +225,28 @@ class HybridIndex:
             return frozenset()
         return await asyncio.to_thread(self.vectors.embed, tenant, entries)
 
+    async def embed_whole(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        if not entries or not self.ready():
+            return frozenset()
+        return await asyncio.to_thread(self.vectors.embed_whole, tenant, entries)
+
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
         await asyncio.to_thread(self.vectors.forget, tenant, entries)
 
     async def forget_all(self, tenant: Tenant) -> None:
         await asyncio.to_thread(self.vectors.clear, tenant)
 
-    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
-        keys = [document_key(entry)]
-        summary = self.vectors.present(summaries(tenant), keys)
-        context = self.vectors.present(contexts(tenant), keys)
-        return bool(summary), bool(context)
+    async def erase(self, tenant: Tenant, entry_ids: Collection[str]) -> None:
+        await asyncio.to_thread(self.vectors.erase, tenant, entry_ids)
+
+    async def coverage(self, tenant: Tenant, entry: Entry) -> VectorCoverage:
+        return await asyncio.to_thread(self.vectors.coverage, tenant, entry)
+
+    async def count_vectors(self, tenant: Tenant) -> int:
+        return await asyncio.to_thread(self.vectors.count, tenant)
 
     async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
-        keys = {document_key(entry): entry for entry in entries}
-        present = await asyncio.to_thread(self.vectors.present, summaries(tenant), list(keys))
-        return [entry for key, entry in keys.items() if key not in present]
+        return await asyncio.to_thread(self.vectors.find_missing, tenant, entries)
 
     def close(self) -> None:
         self.vectors.store.close()

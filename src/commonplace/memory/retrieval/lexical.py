@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,9 +19,10 @@ from commonplace.memory.engine.documents import (
     key_prefix,
     partition,
 )
+from commonplace.memory.engine.passages import is_subject, newest_lines
 from commonplace.memory.engine.terms import significant_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.model import Entry, EntryFilter, VectorCoverage
 from commonplace.memory.retrieval.protocol import (
     EntryMatch,
     IndexMatches,
@@ -42,7 +44,9 @@ from commonplace.search.retriever import ScoresKeys
 
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
+NEWEST_CHARACTERS = 800  # of the conversation: three quarters of the terms come from there
 CONTEXT_SHARE = 0.3  # of the score, when the caller gives the conversation
+SUBJECT_SHARE = 0.6  # the same, when it is one line that names the subject
 # Fewest candidates read, and so the most that `total` counts: independent of the caller's limit.
 POOL = 50
 WIDEN = 8  # times as many are read while a filter leaves too few
@@ -125,9 +129,18 @@ class EntryWords:
 class LexicalIndex:
     """Searches words only, while no model is installed."""
 
-    def __init__(self, postings: EntryPostings, model_missing: str | None = None) -> None:
-        """Set the reason why the configured model is missing."""
+    def __init__(
+        self,
+        postings: EntryPostings,
+        model_missing: str | None = None,
+        erase_vectors: Callable[[Tenant, Collection[str]], None] | None = None,
+    ) -> None:
+        """Set the reason why the configured model is missing.
+
+        `erase_vectors` removes what a model that was installed before made of entries.
+        """
         self.postings = postings
+        self._erase_vectors = erase_vectors
         self._model_missing = model_missing
         # How many documents contain a term, as last seen: chooses the distinctive words of a text.
         self._document_counts: dict[tuple[Tenant, str], int] = {}
@@ -176,12 +189,25 @@ class LexicalIndex:
         words: LexicalResult,
     ) -> IndexMatches:
         """Rank what the words of a query found, favouring what fits the conversation."""
-        matches = _score_by_share(words)
-        if text.context.strip():
-            terms = self._distinctive_terms(tenant, text.context, CONTEXT_TERMS)
-            around = await self._words(tenant, terms, wanted, max(limit, POOL)).find()
-            matches = _raise_by_context(matches, _score_by_share(around))
-        return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), False)
+        matches = await self.raise_by_context(tenant, text, wanted, limit, _score_by_share(words))
+        total = min(len(matches), POOL)
+        return IndexMatches(tuple(matches[:limit]), total, False, documents=words.documents)
+
+    async def raise_by_context(
+        self,
+        tenant: Tenant,
+        text: SearchText,
+        wanted: EntryFilter,
+        limit: int,
+        matches: Sequence[EntryMatch],
+    ) -> list[EntryMatch]:
+        """Raise matches that the words of the conversation find too, best first."""
+        if not text.context.strip():
+            return list(matches)
+        terms = self._context_terms(tenant, text.context)
+        around = await self._words(tenant, terms, wanted, max(limit, POOL)).find()
+        share = SUBJECT_SHARE if is_subject(text.context) else CONTEXT_SHARE
+        return _raise_by_context(matches, _score_by_share(around), share)
 
     def _words(
         self, tenant: Tenant, terms: Sequence[str], wanted: EntryFilter, limit: int
@@ -203,14 +229,24 @@ class LexicalIndex:
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
 
+    async def embed_whole(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        return frozenset()
+
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
         return None
 
     async def forget_all(self, tenant: Tenant) -> None:
         return None
 
-    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
-        return False, False
+    async def erase(self, tenant: Tenant, entry_ids: Collection[str]) -> None:
+        if self._erase_vectors is not None:
+            await asyncio.to_thread(self._erase_vectors, tenant, entry_ids)
+
+    async def coverage(self, tenant: Tenant, entry: Entry) -> VectorCoverage:
+        return VectorCoverage()
+
+    async def count_vectors(self, tenant: Tenant) -> int:
+        return 0
 
     async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         return []
@@ -231,6 +267,14 @@ class LexicalIndex:
         others = tuple(match for match in found.matches if match.key != own)
         return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
+    def _context_terms(self, tenant: Tenant, context: str) -> list[str]:
+        """Return the distinctive terms of a conversation, mostly of its newest lines."""
+        newest = self._distinctive_terms(
+            tenant, newest_lines(context, NEWEST_CHARACTERS), CONTEXT_TERMS
+        )
+        older = self._distinctive_terms(tenant, context, CONTEXT_TERMS)
+        return list(dict.fromkeys([*newest[: CONTEXT_TERMS * 3 // 4], *older]))[:CONTEXT_TERMS]
+
     def _distinctive_terms(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """Return the terms that are frequent in a text and rare elsewhere, as far as known."""
         counts = Counter(significant_terms(text))
@@ -249,7 +293,9 @@ class LexicalIndex:
 
 def as_match(hit: SearchHit) -> EntryMatch:
     """Name the entry of a hit by its id."""
-    return EntryMatch(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
+    return EntryMatch(
+        entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms, told=hit.words
+    )
 
 
 def _score_by_share(result: LexicalResult) -> list[EntryMatch]:
@@ -258,16 +304,19 @@ def _score_by_share(result: LexicalResult) -> list[EntryMatch]:
 
 
 def _raise_by_context(
-    matches: Sequence[EntryMatch], context: Sequence[EntryMatch]
+    matches: Sequence[EntryMatch], context: Sequence[EntryMatch], share: float
 ) -> list[EntryMatch]:
     """Raise matches that the conversation also finds, and add a little of what it alone finds."""
     near = {match.entry_id: match.score for match in context}
     found = {match.entry_id for match in matches}
-    raised = [
-        replace(m, score=m.score + CONTEXT_SHARE * (1 - m.score) * near.get(m.entry_id, 0.0))
-        for m in matches
-    ]
+    raised = []
+    for match in matches:
+        around = near.get(match.entry_id, 0.0)
+        score = match.score + share * (1 - match.score) * around
+        raised.append(replace(match, score=score, around=around))
     raised += [
-        replace(m, score=CONTEXT_SHARE * m.score) for m in context if m.entry_id not in found
+        EntryMatch(match.entry_id, share * match.score, around=match.score)
+        for match in context
+        if match.entry_id not in found
     ]
     return sorted(raised, key=lambda match: (-match.score, match.entry_id))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import orjson
 
+from commonplace.memory.engine.passages import MARK, MOST_PASSAGES, passage_key
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import Embedder
 from commonplace.storage.postgres.connection import PostgresConnection
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
     from commonplace.memory.retrieval.protocol import Vector
 
 _QUERIES = load_postgres_queries("commonplace.memory.retrieval", "postgres_vectors.sql")
+_WIDEN = 4  # times as many rows are read while they belong to too few entries
 
 
 class PostgresVectors:
-    """Finds exact nearest neighbours in one row per entry and field. Its methods block."""
+    """Finds exact nearest neighbours in one row per passage and field. Its methods block."""
 
     def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
         self._database = database
@@ -33,8 +35,10 @@ class PostgresVectors:
         limit: int,
         prefix: str = "",
         also: Iterable[str] = (),
+        *,
+        beginnings: bool = False,
     ) -> Neighbours:
-        return self._search(self._which(partition), query, limit, prefix, also)
+        return self._search(self._which(partition), query, limit, prefix, also, beginnings)
 
     def replaced_identity(self, partition: Partition) -> str | None:
         which = self._which(partition)
@@ -62,59 +66,80 @@ class PostgresVectors:
         limit: int,
         prefix: str,
         also: Iterable[str],
+        beginnings: bool = False,
     ) -> Neighbours:
-        named_keys = sorted(set(also))
+        named = sorted(set(also))
         which = {**place, "vector": _text(query)}
+        statement = _QUERIES["nearest_beginnings" if beginnings else "nearest"]
+        bounds = {"prefix": prefix, "upper": upper_bound(prefix)}
 
         def read(connection: PostgresConnection) -> dict[str, float]:
-            bounds = {"prefix": prefix, "upper": upper_bound(prefix), "limit": limit}
-            near = connection.execute(_QUERIES["nearest"], {**which, **bounds}) if limit else None
-            named = (
-                connection.execute(_QUERIES["among"], {**which, "documents": _json(named_keys)})
-                if named_keys
-                else None
-            )
-            return {
-                str(document): float(cosine)
-                for rows in (near, named)
-                if rows is not None
-                for document, cosine in rows
-                if cosine == cosine  # not NaN: pgvector's answer for a text without a vector
-            }
+            cosines: dict[str, float] = {}
+            size = limit
+            while len(cosines) < limit:
+                rows = connection.execute(statement, {**which, **bounds, "limit": size}).fetchall()
+                for document, cosine in rows:  # the nearest passage of an entry comes first
+                    if len(cosines) < limit:
+                        cosines.setdefault(str(document), float(cosine))
+                if len(rows) < size:
+                    break
+                size *= _WIDEN
+            if named:
+                passages = 1 if beginnings else MOST_PASSAGES
+                asked = {**which, "documents": _json(named), "passages": passages}
+                cosines |= {
+                    str(document): float(cosine)
+                    for document, cosine in connection.execute(_QUERIES["among"], asked)
+                }
+            return cosines
 
         cosines = self._database.read_now(read, snapshot=True)
         return Neighbours(cosines, len(cosines), True)
+
+    def digests_of(self, partition: Partition, keys: Iterable[str]) -> dict[str, str]:
+        wanted = set(keys)
+        documents = {key.partition(MARK)[0] for key in wanted}
+        if not documents:
+            return {}
+        asked = {**self._which(partition), "documents": _json(sorted(documents))}
+        rows = self._database.read_now(lambda c: c.execute(_QUERIES["present"], asked).fetchall())
+        found = {passage_key(str(row[0]), int(row[1])): str(row[2]) for row in rows}
+        return {key: digest for key, digest in found.items() if key in wanted}
+
+    def count(self, partition: Partition) -> int:
+        which = self._which(partition)
+        row = self._database.read_now(lambda c: c.execute(_QUERIES["count"], which).fetchone())
+        return int(row[0]) if row is not None else 0
 
     def synchronise_now(
         self, partition: Partition, prefix: str, passages: Sequence[Passage]
     ) -> int:
         which = self._which(partition)
         wanted = {passage.key: passage for passage in passages}
-        here = {**which, "documents": _json(list(wanted))}
-        known: dict[str, str] = {}
-        if wanted:
-            known = dict(
-                self._database.read_now(lambda c: c.execute(_QUERIES["present"], here).fetchall())
-            )
+        known = self.digests_of(partition, wanted)
         new = [passage for passage in wanted.values() if known.get(passage.key) != passage.digest]
         new.sort(key=lambda passage: passage.key)  # so that two processes cannot deadlock
         vectors: Iterable[Vector] = (
             self._embedder.embed([passage.text for passage in new]) if new else ()
         )
-        rows = [
-            {**which, "document": passage.key, "digest": passage.digest, "vector": _text(vector)}
-            for passage, vector in zip(new, vectors, strict=True)
-        ]
+        rows = []
+        for passage, vector in zip(new, vectors, strict=True):
+            document, number = _split(passage.key)
+            row = {"document": document, "passage": number, "digest": passage.digest}
+            rows.append({**which, **row, "vector": _text(vector)})
+        kept = orjson.dumps([_split(key) for key in wanted]).decode()
+        removed = {"prefix": prefix, "upper": upper_bound(prefix), "passages": kept}
 
         def write(connection: PostgresConnection) -> None:
-            connection.execute(
-                _QUERIES["remove_others"], {**here, "prefix": prefix, "upper": upper_bound(prefix)}
-            )
+            connection.execute(_QUERIES["remove_others"], {**which, **removed})
             if rows:
                 connection.executemany(_QUERIES["put"], rows)
 
         self._database.write_now(write)
         return len(new)
+
+    def erase(self, partition: Partition, is_erased: Callable[[str], bool]) -> None:
+        """Do nothing: the store removes them in the transaction that purges their entry."""
 
     def clear(self, partition: Partition) -> None:
         self._database.write_now(
@@ -130,6 +155,12 @@ class PostgresVectors:
             "field": partition.scope,
             "model": self._embedder.identity,
         }
+
+
+def _split(key: str) -> tuple[str, int]:
+    """Return the document and the number in the key of a passage."""
+    document, _, number = key.partition(MARK)
+    return document, int(number or 0)
 
 
 def _json(keys: Sequence[str]) -> str:

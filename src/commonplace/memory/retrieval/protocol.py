@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.model import Entry, EntryFilter, VectorCoverage
+from commonplace.search.model import NO_WORDS, MatchedWords
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,8 @@ class EntryMatch:
     semantic: float | None = None
     terms: tuple[str, ...] = ()
     words: Mapping[str, int] | None = None  # counts of the entry's terms, where the index knows
+    around: float = 0.0  # how well the words of the conversation match, 0 to 1
+    told: MatchedWords = NO_WORDS  # what the words of the query say about the subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class IndexMatches:
     matches: tuple[EntryMatch, ...]
     total: int
     semantic: bool  # whether vectors took part
+    model: str | None = None  # the identity of a model that read the query
+    documents: int = 0  # entries that were searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,11 @@ class EntryIndex(Protocol):
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        """Add the vectors of entries; returns the ids that have theirs now."""
+        """Add the vectors of first passages; returns the ids of entries that have theirs now."""
+        ...
+
+    async def embed_whole(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        """Add the vectors of all passages; returns the ids of entries that have theirs now."""
         ...
 
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
@@ -102,12 +111,20 @@ class EntryIndex(Protocol):
         """Remove all vectors of a tenant."""
         ...
 
-    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
-        """Say whether the text and the conversation of an entry have a vector."""
+    async def erase(self, tenant: Tenant, entry_ids: Collection[str]) -> None:
+        """Remove all vectors of entries for good, whatever model made them."""
+        ...
+
+    async def coverage(self, tenant: Tenant, entry: Entry) -> VectorCoverage:
+        """Return which vectors of an entry exist."""
+        ...
+
+    async def count_vectors(self, tenant: Tenant) -> int:
+        """Return how many vectors a tenant has."""
         ...
 
     async def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
-        """Return the entries that lack a vector."""
+        """Return the entries that lack the vector of a passage."""
         ...
 
     def close(self) -> None:

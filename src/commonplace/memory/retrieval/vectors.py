@@ -1,22 +1,38 @@
-"""The vectors of entries: one of what an entry says, one of the conversation it came from."""
+"""The vectors of entries: of what an entry says, and of the conversation it came from.
+
+Both texts have a vector for each of their passages; an entry counts by the nearest one.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.memory.engine.documents import COLLECTION, admits, document_key, key_prefix
-from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.engine.documents import (
+    COLLECTION,
+    admits,
+    document_key,
+    entry_id,
+    key_prefix,
+)
+from commonplace.memory.engine.passages import (
+    MARK,
+    context_passages,
+    passage_key,
+    summary_passages,
+)
+from commonplace.memory.model import Entry, EntryFilter, VectorCoverage
 from commonplace.memory.retrieval.embedder import CachedEmbedder
 from commonplace.memory.retrieval.protocol import Vector
 from commonplace.search.model import Neighbours, Partition, Passage
 from commonplace.search.semantic.embed import EmbedderUnavailableError
-from commonplace.search.semantic.vector import StaleVectorsError
-from commonplace.search.semantic.vector_file import VectorFileError
+from commonplace.search.semantic.vector import StaleVectorsError, partition_folder
+from commonplace.search.semantic.vector_file import VectorFile, VectorFileError, erase_vectors
 
 WIDEN = 8  # times as many vectors are read while a filter leaves too few
 NO_KEY = "\x1e"  # a prefix that no key has: vectors are added and none removed
@@ -37,8 +53,13 @@ class VectorStore(Protocol):
         limit: int,
         prefix: str = "",
         also: Iterable[str] = (),
+        *,
+        beginnings: bool = False,
     ) -> Neighbours:
-        """Return the nearest below a prefix, and the cosines of the keys in `also`."""
+        """Return the nearest entries below a prefix, and the cosines of those in `also`.
+
+        With `beginnings`, an entry counts by its first passage.
+        """
         ...
 
     def replaced_identity(self, partition: Partition) -> str | None:
@@ -60,6 +81,18 @@ class VectorStore(Protocol):
         self, partition: Partition, prefix: str, passages: Sequence[Passage]
     ) -> int:
         """Replace the vectors below a prefix by those of the passages; embed only new texts."""
+        ...
+
+    def digests_of(self, partition: Partition, keys: Iterable[str]) -> dict[str, str]:
+        """Return the digests of those of the passages that have a vector of the model."""
+        ...
+
+    def count(self, partition: Partition) -> int:
+        """Return how many vectors of the model there are."""
+        ...
+
+    def erase(self, partition: Partition, is_erased: Callable[[str], bool]) -> None:
+        """Remove the vectors of some keys for good, whatever model made them."""
         ...
 
     def clear(self, partition: Partition) -> None: ...
@@ -146,29 +179,52 @@ class EntryVectors:
     def near_entry(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[str]
     ) -> dict[str, float]:
-        """Return the cosines of the entries nearest to one, and of those in `also`."""
+        """Return the cosines of the entries nearest to one, and of those in `also`.
+
+        Beginnings are compared, so the answer does not depend on passages that come later.
+        """
         try:
             vector: Vector = self._embedder.embed([entry.text])[0]
-            near = self.store.search(summaries(tenant), vector, limit + 1, "", also).cosines
+            near = self.store.search(
+                summaries(tenant), vector, limit + 1, "", also, beginnings=True
+            ).cosines
         except (EmbedderUnavailableError, *_UNREADABLE):
             return {}
         near.pop(document_key(entry), None)
         return near
 
     def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        """Add the vectors of entries; returns the ids of those that have theirs now."""
-        texts = {
-            summaries(tenant): [(entry, entry.text) for entry in entries],
-            contexts(tenant): [(entry, entry.context) for entry in entries],
-        }
+        """Add the vectors of the first passages; returns the ids of entries that have them now."""
+        wanted = [(field, passages[:1]) for field, passages in self._passages(tenant, entries)]
+        return self._add(wanted, entries)
+
+    def embed_whole(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        """Add the vectors of all passages; returns the ids of entries that have them now."""
+        return self._add(self._passages(tenant, entries), entries)
+
+    def _add(
+        self, wanted: Iterable[tuple[Partition, Sequence[Passage]]], entries: Sequence[Entry]
+    ) -> frozenset[str]:
+        by_field: dict[Partition, list[Passage]] = {}
+        for field, passages in wanted:
+            by_field.setdefault(field, []).extend(passages)
         try:
-            for field, pairs in texts.items():
-                passages = [_passage(entry, text) for entry, text in pairs if text.strip()]
+            for field, passages in by_field.items():
                 if passages:
                     self.store.synchronise_now(field, NO_KEY, passages)
         except (EmbedderUnavailableError, CommonplaceError, OSError):
             return frozenset()
         return frozenset(entry.id for entry in entries)
+
+    def _passages(
+        self, tenant: Tenant, entries: Sequence[Entry]
+    ) -> list[tuple[Partition, list[Passage]]]:
+        """Return the passages of each entry, by field."""
+        return [
+            (field, [_passage(entry, number, text) for number, text in enumerate(texts)])
+            for entry in entries
+            for field, texts in _texts(tenant, entry)
+        ]
 
     def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
         """Remove the vectors of entries."""
@@ -179,26 +235,98 @@ class EntryVectors:
                 except (CommonplaceError, OSError):
                     continue  # a search checks what it finds against the entries
 
+    def erase(self, tenant: Tenant, entry_ids: Collection[str]) -> None:
+        """Remove the vectors of entries for good."""
+        for field in (summaries(tenant), contexts(tenant)):
+            self.store.erase(field, lambda key: passage_entry(key) in entry_ids)
+
     def clear(self, tenant: Tenant) -> None:
         """Remove all vectors of a tenant."""
         for field in (summaries(tenant), contexts(tenant)):
             self.store.clear(field)
 
-    def present(self, field: Partition, keys: Sequence[str]) -> frozenset[str]:
-        """Return those of the keys that have a vector."""
-        import numpy as np
+    def coverage(self, tenant: Tenant, entry: Entry) -> VectorCoverage:
+        """Return which vectors of an entry exist, and how many it has when complete."""
+        present = self._present(tenant, [entry])
+        counts = [
+            (
+                len(texts),
+                sum(passage_key(document_key(entry), n) in found for n in range(len(texts))),
+            )
+            for (_, texts), found in zip(_texts(tenant, entry), present, strict=True)
+        ]
+        (_, summary), (_, context) = counts
+        return VectorCoverage(
+            summary > 0, context > 0, summary + context, sum(wanted for wanted, _ in counts)
+        )
 
-        # PostgreSQL has no cosine to a vector of zeros, so any direction is asked for.
-        direction = np.zeros(self._embedder.dimensions, dtype=np.float32)
-        direction[0] = 1.0
+    def find_missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries that lack the vector of a passage.
+
+        Only long texts are compared with what was embedded: a short one is removed when it changes.
+        """
+        summary, context = self._present(tenant, entries)
+        missing = []
+        for entry in entries:
+            key = document_key(entry)
+            for (_, texts), found in zip(_texts(tenant, entry), (summary, context), strict=True):
+                keys = [passage_key(key, number) for number in range(len(texts))]
+                if any(
+                    key not in found or (len(texts) > 1 and found[key] != _digest(text))
+                    for key, text in zip(keys, texts, strict=True)
+                ):
+                    missing.append(entry)
+                    break
+        return missing
+
+    def count(self, tenant: Tenant) -> int:
+        """Return how many vectors a tenant has."""
         try:
-            return frozenset(self.store.search(field, direction, 0, "", keys).cosines)
+            return sum(self.store.count(field) for field in (summaries(tenant), contexts(tenant)))
         except _UNREADABLE:
-            return frozenset()
+            return 0
+
+    def _present(self, tenant: Tenant, entries: Sequence[Entry]) -> tuple[dict[str, str], ...]:
+        """Return the digests of passages that have a vector, of texts and of conversations."""
+        keys: tuple[list[str], list[str]] = ([], [])
+        for entry in entries:
+            for wanted, (_, texts) in zip(keys, _texts(tenant, entry), strict=True):
+                wanted += (passage_key(document_key(entry), n) for n in range(len(texts)))
+        fields = (summaries(tenant), contexts(tenant))
+        try:
+            return tuple(
+                self.store.digests_of(field, wanted)
+                for field, wanted in zip(fields, keys, strict=True)
+            )
+        except _UNREADABLE:
+            return {}, {}
 
 
-def _passage(entry: Entry, text: str) -> Passage:
-    return Passage(document_key(entry), text, hashlib.sha256(text.encode()).hexdigest())
+def _texts(tenant: Tenant, entry: Entry) -> tuple[tuple[Partition, tuple[str, ...]], ...]:
+    return (
+        (summaries(tenant), summary_passages(entry)),
+        (contexts(tenant), context_passages(entry)),
+    )
+
+
+def _passage(entry: Entry, number: int, text: str) -> Passage:
+    return Passage(passage_key(document_key(entry), number), text, _digest(text))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def erase_files(folder: Path, tenant: Tenant, entry_ids: Collection[str]) -> None:
+    """Remove the vectors of entries from their files, without a model."""
+    for field in (summaries(tenant), contexts(tenant)):
+        file = VectorFile(partition_folder(folder, field))
+        erase_vectors(file, lambda key: passage_entry(key) in entry_ids)
+
+
+def passage_entry(key: str) -> str:
+    """Return the id of the entry that a passage belongs to."""
+    return entry_id(key.partition(MARK)[0])
 
 
 def summaries(tenant: Tenant) -> Partition:

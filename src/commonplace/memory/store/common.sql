@@ -3,15 +3,15 @@
 
 -- name: insert_entry
 INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by,
-                            digest, created_at, updated_at, deleted_at)
+                            digest, created_at, updated_at, deleted_at, anchors)
 VALUES (:tenant, :id, :type, :title, :content, :tags, :context, :project, :confidence, :status, :memory_type, :superseded_by,
-        :digest, :created_at, :updated_at, :deleted_at);
+        :digest, :created_at, :updated_at, :deleted_at, :anchors);
 
 -- name: update_entry
 UPDATE memory_entries
 SET type = :type, title = :title, content = :content, tags = :tags, context = :context, project = :project, confidence = :confidence,
     status = :status, memory_type = :memory_type, superseded_by = :superseded_by, digest = :digest, updated_at = :updated_at,
-    deleted_at = :deleted_at
+    deleted_at = :deleted_at, anchors = :anchors
 WHERE tenant = :tenant AND id = :id;
 
 -- name: same_text
@@ -136,3 +136,67 @@ DELETE FROM memory_history WHERE tenant = :tenant;
 
 -- name: delete_all_partitions
 DELETE FROM search_partition WHERE tenant = :tenant AND collection = :collection;
+
+-- name: move_outcomes
+UPDATE memory_outcomes SET tenant = :new WHERE tenant = :old;
+
+-- name: move_purges
+UPDATE memory_purges SET tenant = :new WHERE tenant = :old;
+
+-- name: delete_all_outcomes
+DELETE FROM memory_outcomes WHERE tenant = :tenant;
+
+-- name: delete_all_purges
+DELETE FROM memory_purges WHERE tenant = :tenant;
+
+-- name: insert_outcome
+INSERT INTO memory_outcomes (tenant, entry_id, id, outcome, note, created_at)
+VALUES (:tenant, :entry_id, :id, :outcome, :note, :created_at);
+
+-- name: resolve_suggestion
+UPDATE memory_suggestions SET resolved_at = :moment WHERE tenant = :tenant AND id = :id;
+
+-- name: reject_pending
+UPDATE memory_suggestions SET decision = 'rejected', resolved_at = :moment
+WHERE tenant = :tenant AND key = :key AND decision = 'pending';
+
+-- name: insert_purge
+INSERT INTO memory_purges (tenant, id, entries, revisions, created_at) VALUES (:tenant, :id, :entries, :revisions, :created_at);
+
+-- name: purge_entry
+DELETE FROM memory_entries WHERE tenant = :tenant AND id = :id AND deleted_at IS NOT NULL RETURNING id;
+
+-- name: repoint_superseded
+UPDATE memory_entries SET superseded_by = :successor WHERE tenant = :tenant AND superseded_by = :entry_id;
+
+-- name: purge_usage
+DELETE FROM memory_usage WHERE tenant = :tenant AND entry_id = :entry_id;
+
+-- name: purge_links
+DELETE FROM memory_links WHERE tenant = :tenant AND (source_id = :entry_id OR target_id = :entry_id);
+
+-- name: purge_history
+DELETE FROM memory_history WHERE tenant = :tenant AND entry_id = :entry_id;
+
+-- name: purge_outcomes
+DELETE FROM memory_outcomes WHERE tenant = :tenant AND entry_id = :entry_id;
+
+-- name: purge_suggestions
+-- Those about the entry; decided clusters stay, so that what is left of them is not proposed again.
+DELETE FROM memory_suggestions WHERE tenant = :tenant AND (decision = 'pending' OR type <> 'generalize') AND id IN (
+  SELECT suggestion_id FROM memory_suggestion_entries WHERE tenant = :tenant AND entry_id = :entry_id);
+
+-- name: purge_mentions
+-- Entries of suggestions that are not there any more.
+DELETE FROM memory_suggestion_entries WHERE tenant = :tenant AND suggestion_id IN (
+  SELECT m.suggestion_id FROM memory_suggestion_entries m WHERE m.tenant = :tenant AND m.entry_id = :entry_id)
+  AND NOT EXISTS (SELECT 1 FROM memory_suggestions s
+                  WHERE s.tenant = memory_suggestion_entries.tenant AND s.id = memory_suggestion_entries.suggestion_id);
+
+-- name: blank_suggestions
+-- A reason quotes the entries.
+UPDATE memory_suggestions SET reason = '' WHERE tenant = :tenant AND id IN (
+  SELECT suggestion_id FROM memory_suggestion_entries WHERE tenant = :tenant AND entry_id = :entry_id);
+
+-- name: revisions_of
+SELECT count(*) FROM memory_history WHERE tenant = :tenant AND entry_id = :entry_id;

@@ -19,6 +19,7 @@ def database_checks(path: Path) -> DatabaseChecks:
     )
     invalid = (
         InvalidRows("memory_entries", "NOT json_valid(tags)", "the tags are not JSON"),
+        InvalidRows("memory_entries", "NOT json_valid(anchors)", "the anchors are not JSON"),
         InvalidRows("memory_history", "NOT json_valid(before)", "the earlier state is not JSON"),
         InvalidRows("memory_suggestions", "NOT json_valid(entry_ids)", "the ids are not JSON"),
     )

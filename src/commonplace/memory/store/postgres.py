@@ -46,6 +46,10 @@ class PostgresUnits:
     def count_now(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return self._database.write_now(work)
 
+    async def overwrite_freed_space(self) -> bool:
+        """Leave it to the database server, which owns its files."""
+        return True
+
 
 def open_postgres_store(database: PostgresDatabase, postings: IndexWriter) -> RelationalMemoryStore:
     """Return the store for any number of processes; its schema must be there."""

@@ -5,13 +5,22 @@ SQLite and PostgreSQL implement it. Every method is one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.paging import ResultPage
+from commonplace.memory.housekeeping import (
+    EntryTimeline,
+    Merge,
+    PurgeCounts,
+    PurgeScope,
+    SuggestionFilter,
+    TimelineFilter,
+    UseReport,
+)
 from commonplace.memory.model import (
     AccessCounts,
     Decision,
@@ -44,8 +53,79 @@ class SameText:
     obsolete: str | None = None  # the new entry was saved
 
 
+class HousekeepingStore(Protocol):
+    """What keeps memory in order; every method is one transaction."""
+
+    async def matching(
+        self, tenant: Tenant, wanted: SuggestionFilter, limit: int
+    ) -> tuple[tuple[Suggestion, ...], dict[SuggestionType, int]]:
+        """Return pending suggestions, best first, and how many of each type there are in all."""
+        ...
+
+    async def decide_all(
+        self,
+        tenant: Tenant,
+        links: Mapping[str, Link | None],
+        decision: Decision,
+        moment: datetime,
+    ) -> tuple[Suggestion, ...]:
+        """Decide suggestions by id and save their links; returns those that were pending."""
+        ...
+
+    async def decided(self, tenant: Tenant) -> tuple[Suggestion, ...]:
+        """Return the accepted and rejected suggestions."""
+        ...
+
+    async def merge(
+        self, tenant: Tenant, suggestion_id: str, new_id: Callable[[], str], moment: datetime
+    ) -> Merge | None:
+        """Accept a duplicate: merge its entries; returns None if it is already decided.
+
+        The kept entry takes over text, tags, links and accesses of the other one, which it
+        supersedes. Raises SUGGESTION_NOT_FOUND if an entry is not active any more, and
+        DUPLICATE_ENTRY if a third one has the merged text.
+        """
+        ...
+
+    async def report_use(self, tenant: Tenant, report: UseReport) -> EntryUsage:
+        """Save a report and count it; returns the counts of the entry."""
+        ...
+
+    async def timeline(
+        self, tenant: Tenant, wanted: TimelineFilter, limit: int, offset: int
+    ) -> EntryTimeline:
+        """Return what happened, newest first, and all numbers by day."""
+        ...
+
+    async def count_purgeable(self, tenant: Tenant, scope: PurgeScope) -> PurgeCounts:
+        """Count what a purge would remove."""
+        ...
+
+    async def purgeable(self, tenant: Tenant, scope: PurgeScope) -> tuple[Entry, ...]:
+        """Return the next deleted entries that a purge removes."""
+        ...
+
+    async def purge(
+        self,
+        tenant: Tenant,
+        entries: Sequence[Entry],
+        scope: PurgeScope,
+        purge_id: str,
+        moment: datetime,
+    ) -> PurgeCounts:
+        """Remove deleted entries with all that is about them, and the text of earlier states."""
+        ...
+
+    async def overwrite_freed_space(self) -> bool:
+        """Overwrite what was removed in files; returns False if that must wait."""
+        ...
+
+
 class MemoryStore(Protocol):
     """Entries, links and suggestions of all tenants; deleted entries are returned only if asked."""
+
+    @property
+    def housekeeping(self) -> HousekeepingStore: ...
 
     async def add(self, tenant: Tenant, entry: Entry) -> SameText:
         """Save an entry unless an active one has the same text."""
@@ -58,13 +138,15 @@ class MemoryStore(Protocol):
         links: Sequence[Link],
         usage: Mapping[str, EntryUsage],
         *,
+        decided: Sequence[Suggestion] = (),
         with_status: Collection[str] = (),
         dry_run: bool = False,
     ) -> BulkAddResult:
-        """Save entries with their links and accesses in one transaction.
+        """Save entries with their links, accesses and decided suggestions in one transaction.
 
-        Links to an entry that exists lead to the existing one. Entries in `with_status` state
-        whether they are superseded: links do not change that. A dry run is rolled back.
+        Links to an entry that exists lead to the existing one, and so do suggestions; one that is
+        decided here stays so. Entries in `with_status` state whether they are superseded: links do
+        not change that. A dry run is rolled back.
         """
         ...
 
@@ -92,6 +174,10 @@ class MemoryStore(Protocol):
 
     async def everything(self, tenant: Tenant) -> tuple[Entry, ...]:
         """Return all entries that are not deleted, oldest first, in one snapshot."""
+        ...
+
+    async def anchored(self, tenant: Tenant, after: str, limit: int) -> tuple[Entry, ...]:
+        """Return active entries that speak of code and have a larger id, by id."""
         ...
 
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]: ...
@@ -152,6 +238,12 @@ class MemoryStore(Protocol):
     async def pending(
         self, tenant: Tenant, types: Sequence[SuggestionType], limit: int
     ) -> tuple[tuple[Suggestion, ...], int]: ...
+
+    async def pending_contradictions(
+        self, tenant: Tenant, ids: Iterable[str]
+    ) -> tuple[Suggestion, ...]:
+        """Return the undecided contradictions that name any of the ids."""
+        ...
 
     async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         """Return the generalisations, decided or not, that contain any of the ids."""

@@ -6,10 +6,9 @@ share; each dialect adds its own. The words of an entry are indexed in its own t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol, TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
@@ -29,6 +28,7 @@ from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
 )
+from commonplace.memory.store.housekeeping import RelationalHousekeeping
 from commonplace.memory.store.protocol import BulkAddResult, SameText
 from commonplace.memory.store.rows import (
     as_json,
@@ -36,18 +36,25 @@ from commonplace.memory.store.rows import (
     link_row,
     read_entry,
     read_link,
-    read_moment,
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
+from commonplace.memory.store.units import BULK_SECONDS, LOCK_SECONDS, UnitsOfWork
 from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.relational import SqlConnection
 
-Result = TypeVar("Result")
-LOCK_SECONDS = 10  # processes may share the database: wait rather than refuse an entry
-BULK_SECONDS = 60  # an import or a rebuild may hold the lock for long
 # Tables with a tenant.
-MOVED = ("entries", "tags", "usage", "links", "suggestions", "suggestion_entries", "history")
+MOVED = (
+    "entries",
+    "tags",
+    "usage",
+    "links",
+    "suggestions",
+    "suggestion_entries",
+    "history",
+    "outcomes",
+    "purges",
+)
 
 
 class _DryRunError(Exception):
@@ -56,32 +63,6 @@ class _DryRunError(Exception):
     def __init__(self, result: BulkAddResult) -> None:
         super().__init__("dry run")
         self.result = result
-
-
-class UnitsOfWork(Protocol):
-    """Runs units of work on a database."""
-
-    async def look(self, work: Callable[[SqlConnection], Result]) -> Result:
-        """Run a bounded read."""
-        ...
-
-    async def scan(self, work: Callable[[SqlConnection], Result]) -> Result:
-        """Run a read of several statements, or of many rows, in one snapshot."""
-        ...
-
-    async def commit(
-        self, work: Callable[[SqlConnection], Result], tenant: Tenant, seconds: float
-    ) -> Result:
-        """Run a change while no other change of this tenant runs; wait that long for it."""
-        ...
-
-    async def count(self, work: Callable[[SqlConnection], Result]) -> Result:
-        """Run a change of counters only, beside other changes."""
-        ...
-
-    def count_now(self, work: Callable[[SqlConnection], Result]) -> Result:
-        """Run a change of counters without an event loop."""
-        ...
 
 
 class RelationalMemoryStore:
@@ -93,6 +74,7 @@ class RelationalMemoryStore:
         self.units = units
         self._queries = queries
         self._postings = postings
+        self.housekeeping = RelationalHousekeeping(units, queries, postings)
 
     def _rows(self, connection: SqlConnection, tenant: Tenant) -> TenantRows:
         return TenantRows(connection, self._queries, tenant)
@@ -119,6 +101,7 @@ class RelationalMemoryStore:
         links: Sequence[Link],
         usage: Mapping[str, EntryUsage],
         *,
+        decided: Sequence[Suggestion] = (),
         with_status: Collection[str] = (),
         dry_run: bool = False,
     ) -> BulkAddResult:
@@ -137,9 +120,10 @@ class RelationalMemoryStore:
                     successor = known[entry.superseded_by]
                     row = entry_row(tenant, replace(entry, superseded_by=successor))
                     rows.execute_row("update_entry", row)
-                accesses = usage.get(entry.id)
-                if accesses is not None and accesses.access_count and accesses.last_accessed:
-                    rows.add_accesses(entry.id, accesses.access_count, accesses.last_accessed)
+                if entry.id in usage:
+                    rows.add_usage(entry.id, usage[entry.id])
+            for suggestion in decided:
+                rows.import_decision(suggestion, known)
             result = BulkAddResult(len(new), links_added, known)
             if dry_run:
                 raise _DryRunError(result)
@@ -222,15 +206,18 @@ class RelationalMemoryStore:
     async def everything(self, tenant: Tenant) -> tuple[Entry, ...]:
         return await self.units.scan(lambda c: self._rows(c, tenant).entries("entries_all"))
 
+    async def anchored(self, tenant: Tenant, after: str, limit: int) -> tuple[Entry, ...]:
+        wanted = {"after": after, "limit": limit}
+        return await self.units.scan(
+            lambda c: self._rows(c, tenant).entries("entries_anchored", **wanted)
+        )
+
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]:
         return await self.units.look(lambda c: self._rows(c, tenant).history(id_))
 
     async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, EntryUsage]:
-        wanted = as_json(sorted(set(ids)))
-        rows = await self.units.look(
-            lambda c: self._rows(c, tenant).execute("usage", ids=wanted).fetchall()
-        )
-        return {row[0]: EntryUsage(row[1], read_moment(row[2])) for row in rows}
+        wanted = frozenset(ids)
+        return await self.units.look(lambda c: self._rows(c, tenant).usage(wanted))
 
     async def record_use(self, counts: AccessCounts) -> None:
         await self.units.count(lambda connection: self._add_accesses(connection, counts))
@@ -350,6 +337,12 @@ class RelationalMemoryStore:
 
         return await self.units.scan(scan)
 
+    async def pending_contradictions(
+        self, tenant: Tenant, ids: Iterable[str]
+    ) -> tuple[Suggestion, ...]:
+        wanted = frozenset(ids)
+        return await self.units.look(lambda c: self._rows(c, tenant).contradictions(wanted))
+
     async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         wanted = frozenset(ids)
         return await self.units.look(lambda c: self._rows(c, tenant).clusters(wanted))
@@ -359,10 +352,10 @@ class RelationalMemoryStore:
     ) -> Suggestion | None:
         def work(connection: SqlConnection) -> Suggestion | None:
             rows = self._rows(connection, tenant)
-            row = rows.fetch_one("decide", id=id_, decision=decision.value, moment=iso(moment))
-            if row is not None and link is not None:
+            suggestion = rows.decide(id_, decision, moment)
+            if suggestion is not None and link is not None:
                 rows.add_link(link)  # if they are linked by now, that is fine
-            return read_suggestion(row) if row else None
+            return suggestion
 
         return await self.units.commit(work, tenant, LOCK_SECONDS)
 

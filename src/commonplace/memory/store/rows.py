@@ -9,6 +9,7 @@ import orjson
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
 from commonplace.kernel.json_types import Json
+from commonplace.memory.anchors import anchor_record, read_anchor
 from commonplace.memory.model import (
     Decision,
     Entry,
@@ -46,6 +47,7 @@ def entry_fields(entry: Entry) -> RowValues:
         "created_at": iso(entry.created_at),
         "updated_at": iso(entry.updated_at),
         "deleted_at": iso(entry.deleted_at) if entry.deleted_at else None,
+        "anchors": as_json([anchor_record(anchor) for anchor in entry.anchors]),
     }
 
 
@@ -66,6 +68,7 @@ def read_entry(row: Row) -> Entry:
         created_at=read_moment(row[11]),
         updated_at=read_moment(row[12]),
         deleted_at=read_moment(row[13]) if row[13] else None,
+        anchors=tuple(map(read_anchor, orjson.loads(row[14]))),
     )
 
 
@@ -117,7 +120,8 @@ def read_suggestion(row: Row) -> Suggestion:
 
 def history_row(tenant: Tenant, before: Entry, action: str, moment: datetime) -> RowValues:
     """Return the row of an entry's state before a change."""
-    state: RowValues = {**entry_fields(before), "tags": before.tags}
+    anchors = [anchor_record(anchor) for anchor in before.anchors]
+    state: RowValues = {**entry_fields(before), "tags": before.tags, "anchors": anchors}
     return {
         "tenant": tenant,
         "entry_id": before.id,

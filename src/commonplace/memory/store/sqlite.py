@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from commonplace.storage.sqlite.migrations import migrate
 
 Result = TypeVar("Result")
 QUERIES = load_queries("commonplace.memory.store", "common.sql", "sqlite.sql")
+FILE_QUERIES = load_queries("commonplace.memory.store", "scrubbing.sql")
 
 
 class SqliteUnits:
@@ -40,6 +42,16 @@ class SqliteUnits:
 
     def count_now(self, work: Callable[[Connection], Result]) -> Result:
         return self._database.write_now(work)
+
+    async def overwrite_freed_space(self) -> bool:
+        """Empty the log; rewrite a file that is older than the overwriting of deleted content."""
+        unscrubbed = self._database.reader().execute(FILE_QUERIES["unscrubbed"]).fetchone()
+        compact = unscrubbed is not None
+        if not await asyncio.to_thread(self._database.empty_log, compact=compact):
+            return False
+        if compact:
+            await self._database.write(lambda c: c.execute(FILE_QUERIES["scrubbed"]).fetchall())
+        return True
 
 
 def open_sqlite_store(database: Database, postings: IndexWriter) -> RelationalMemoryStore:

@@ -1,24 +1,28 @@
 -- Named queries of memory in SQLite's dialect; those that both databases share are in common.sql.
 
 -- name: entry
-SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
 FROM memory_entries WHERE tenant = :tenant AND id = :id AND (:deleted OR deleted_at IS NULL);
 
 -- name: entries_by_id
-SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
 FROM memory_entries
 WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL;
 
 -- name: entries_by_prefix
 -- Ids are upper-case ASCII, so '~' is above every one that begins with the prefix.
-SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
 FROM memory_entries
 WHERE tenant = :tenant AND id >= :prefix AND id < :prefix || '~' AND (:deleted OR deleted_at IS NULL)
 ORDER BY id LIMIT :limit;
 
 -- name: entries_page
 -- Newest first. A filter that is NULL admits everything.
-SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
 FROM memory_entries
 WHERE tenant = :tenant
   AND (:type IS NULL OR type = :type)
@@ -38,13 +42,22 @@ WHERE tenant = :tenant
   AND (deleted_at IS NOT NULL) = :deleted;
 
 -- name: entries_all
-SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
 FROM memory_entries WHERE tenant = :tenant AND deleted_at IS NULL ORDER BY id;
+
+-- name: entries_anchored
+-- Active entries that speak of code, by id.
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
+FROM memory_entries
+WHERE tenant = :tenant AND id > :after AND anchors <> '[]' AND deleted_at IS NULL AND status = 'active'
+ORDER BY id LIMIT :limit;
 
 -- name: entries_unread
 -- Active entries neither read nor changed since a moment, longest unused first.
 SELECT e.id, e.type, e.title, e.content, e.tags, e.context, e.project, e.confidence, e.status, e.memory_type, e.superseded_by,
-       e.created_at, e.updated_at, e.deleted_at
+       e.created_at, e.updated_at, e.deleted_at, e.anchors
 FROM memory_entries e LEFT JOIN memory_usage u ON u.tenant = e.tenant AND u.entry_id = e.id
 WHERE e.tenant = :tenant AND e.deleted_at IS NULL AND e.status = 'active' AND max(e.updated_at, coalesce(u.last_accessed, '')) < :moment
 ORDER BY max(e.updated_at, coalesce(u.last_accessed, '')), e.id LIMIT :limit;
@@ -63,7 +76,7 @@ FROM memory_history WHERE tenant = :tenant AND entry_id = :entry_id;
 SELECT revision, action, changed_at, before FROM memory_history WHERE tenant = :tenant AND entry_id = :entry_id ORDER BY revision;
 
 -- name: usage
-SELECT entry_id, access_count, last_accessed FROM memory_usage
+SELECT entry_id, access_count, last_accessed, confirmed, refuted, last_confirmed FROM memory_usage
 WHERE tenant = :tenant AND entry_id IN (SELECT value FROM json_each(:ids));
 
 -- name: add_usage
@@ -101,11 +114,11 @@ FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenan
 WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' ORDER BY s.id;
 
 -- name: refresh_suggestions
--- Decide which pending suggestions about these entries are listed: not those about a deleted entry, contradictions of an
--- obsolete one, pairs that were linked since, and clusters that a pattern was derived from.
+-- Decide which pending suggestions about these entries are listed: not those about a deleted entry, contradictions and
+-- duplicates of an obsolete one, pairs that were linked since, and clusters that a pattern was derived from.
 UPDATE memory_suggestions AS s SET listed = (
   NOT EXISTS (SELECT 1 FROM json_each(s.entry_ids) AS m JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
-              WHERE e.deleted_at IS NOT NULL OR (s.type = 'contradiction' AND e.status <> 'active'))
+              WHERE e.deleted_at IS NOT NULL OR (s.type IN ('contradiction', 'duplicate') AND e.status <> 'active'))
   AND CASE s.type
     WHEN 'generalize' THEN EXISTS (
       SELECT 1 FROM json_each(s.entry_ids) AS m
@@ -126,6 +139,13 @@ SELECT DISTINCT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.de
 FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenant AND s.id = m.suggestion_id
 WHERE m.tenant = :tenant AND m.entry_id IN (SELECT value FROM json_each(:ids)) AND s.type = 'generalize' ORDER BY s.id;
 
+-- name: pending_contradictions
+-- The undecided contradictions that name any of these entries.
+SELECT DISTINCT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.decision, s.resolved_at
+FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenant AND s.id = m.suggestion_id
+WHERE m.tenant = :tenant AND m.entry_id IN (SELECT value FROM json_each(:ids))
+  AND s.type = 'contradiction' AND s.decision = 'pending' AND s.listed ORDER BY s.id;
+
 -- name: decide
 UPDATE memory_suggestions SET decision = :decision, resolved_at = :moment
 WHERE tenant = :tenant AND id = :id AND decision = 'pending'
@@ -137,3 +157,78 @@ SELECT coalesce(sum(access_count), 0) FROM memory_usage WHERE tenant = :tenant;
 -- name: delete_all_vectors
 -- Vectors are in files beside the database.
 SELECT :tenant;
+
+-- name: suggestions_matching
+-- The pending suggestions that a filter admits, best first; a project must have all entries of one.
+SELECT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.decision, s.resolved_at
+FROM memory_suggestions s WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.listed AND s.score BETWEEN :least AND :most
+  AND s.type IN (SELECT value FROM json_each(:types)) AND (:ids IS NULL OR s.id IN (SELECT value FROM json_each(:ids)))
+  AND (:project IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(s.entry_ids) AS m LEFT JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
+    WHERE e.project IS NOT :project))
+ORDER BY s.score DESC, s.id LIMIT :limit;
+
+-- name: suggestions_matching_count
+SELECT s.type, count(*) FROM memory_suggestions s WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.listed AND s.score BETWEEN :least AND :most
+  AND s.type IN (SELECT value FROM json_each(:types)) AND (:ids IS NULL OR s.id IN (SELECT value FROM json_each(:ids)))
+  AND (:project IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(s.entry_ids) AS m LEFT JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
+    WHERE e.project IS NOT :project))
+GROUP BY s.type;
+
+-- name: suggestions_decided
+SELECT id, type, entry_ids, score, reason, created_at, decision, resolved_at
+FROM memory_suggestions WHERE tenant = :tenant AND decision <> 'pending' ORDER BY id;
+
+-- name: add_reports
+INSERT INTO memory_usage (tenant, entry_id, access_count, last_accessed, confirmed, refuted, last_confirmed)
+VALUES (:tenant, :entry_id, :count, :moment, :confirmed, :refuted, :last_confirmed)
+ON CONFLICT (tenant, entry_id) DO UPDATE
+SET access_count = access_count + excluded.access_count, last_accessed = max(last_accessed, excluded.last_accessed),
+    confirmed = confirmed + excluded.confirmed, refuted = refuted + excluded.refuted,
+    last_confirmed = max(coalesce(last_confirmed, excluded.last_confirmed), coalesce(excluded.last_confirmed, last_confirmed));
+
+-- name: timeline
+-- What superseded an entry is what supersedes it now.
+SELECT v.at, v.kind, v.entry_id, e.title, coalesce(o.id, v.other_id), o.title, v.detail
+FROM memory_events v
+LEFT JOIN memory_entries e ON e.tenant = :tenant AND e.id = v.entry_id
+LEFT JOIN memory_entries o ON o.tenant = :tenant AND o.id = CASE v.kind WHEN 'superseded' THEN e.superseded_by ELSE v.other_id END
+WHERE v.tenant = :tenant AND v.at >= :since AND v.at < :until AND v.kind IN (SELECT value FROM json_each(:kinds))
+  AND (:project IS NULL OR e.project = :project) AND (:entry_id IS NULL OR :entry_id IN (v.entry_id, v.other_id))
+ORDER BY v.at DESC, v.entry_id DESC, v.kind LIMIT :limit OFFSET :offset;
+
+-- name: timeline_days
+SELECT substr(v.at, 1, 10), v.kind, count(*)
+FROM memory_events v LEFT JOIN memory_entries e ON :project IS NOT NULL AND e.tenant = :tenant AND e.id = v.entry_id
+WHERE v.tenant = :tenant AND v.at >= :since AND v.at < :until AND v.kind IN (SELECT value FROM json_each(:kinds))
+  AND (:project IS NULL OR e.project = :project) AND (:entry_id IS NULL OR :entry_id IN (v.entry_id, v.other_id))
+GROUP BY 1, 2 ORDER BY 1 DESC, 2;
+
+-- name: entries_deleted_before
+SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at,
+       anchors
+FROM memory_entries WHERE tenant = :tenant AND deleted_at < :before ORDER BY deleted_at, id LIMIT :limit;
+
+-- name: revisions_purgeable
+-- Earlier states of entries that stay, whose text is still there.
+SELECT count(*) FROM memory_history h
+WHERE h.tenant = :tenant AND h.changed_at < :before AND json_extract(h.before, '$.purged') IS NULL
+  AND (:ids IS NULL OR h.entry_id IN (SELECT value FROM json_each(:ids)))
+  AND EXISTS (SELECT 1 FROM memory_entries e WHERE e.tenant = h.tenant AND e.id = h.entry_id AND e.deleted_at IS NULL);
+
+-- name: strip_revisions
+-- What is left of an earlier state has no text.
+UPDATE memory_history AS h SET before = json_object(
+  'type', json_extract(h.before, '$.type'), 'confidence', json_extract(h.before, '$.confidence'),
+  'status', json_extract(h.before, '$.status'), 'memory_type', json_extract(h.before, '$.memory_type'),
+  'superseded_by', json_extract(h.before, '$.superseded_by'), 'created_at', json_extract(h.before, '$.created_at'),
+  'updated_at', json_extract(h.before, '$.updated_at'), 'deleted_at', json_extract(h.before, '$.deleted_at'), 'purged', json('true'))
+WHERE h.tenant = :tenant AND h.changed_at < :before AND json_extract(h.before, '$.purged') IS NULL
+  AND (:ids IS NULL OR h.entry_id IN (SELECT value FROM json_each(:ids)))
+  AND EXISTS (SELECT 1 FROM memory_entries e WHERE e.tenant = h.tenant AND e.id = h.entry_id AND e.deleted_at IS NULL)
+RETURNING revision;
+
+-- name: purge_vectors
+-- Vectors are in files beside the database.
+SELECT :tenant, :entry_id;

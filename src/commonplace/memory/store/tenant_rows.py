@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,11 +10,12 @@ import orjson
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
-from commonplace.memory.errors import LINK_ALREADY_EXISTS, failure
+from commonplace.memory.errors import ENTRY_NOT_FOUND, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
     Decision,
     Entry,
     EntryStatus,
+    EntryUsage,
     Link,
     LinkedEntry,
     RelationType,
@@ -39,6 +40,8 @@ from commonplace.storage.relational import Row, SqlConnection, SqlRows
 # Actions in the history.
 SUPERSEDE = "supersede"
 REACTIVATE = "bring back"
+# What is removed with an entry, in this order.
+PURGED = ("usage", "links", "history", "outcomes", "suggestions", "mentions", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,10 @@ class TenantRows:
         return tuple(read_entry(row) for row in self.execute(query, **parameters))
 
     def get_existing(self, id_: str) -> Entry:
-        """Return an entry that must exist, deleted or not."""
+        """Return an entry, deleted or not; raises ENTRY_NOT_FOUND if it was purged."""
         row = self.fetch_one("entry", id=id_, deleted=True)
-        assert row is not None, "entries are never removed, only marked as deleted"
+        if row is None:  # purged meanwhile
+            raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{id_}' not found", id=id_)
         return read_entry(row)
 
     def active_duplicate(self, entry: Entry) -> str | None:
@@ -303,6 +307,109 @@ class TenantRows:
             read_suggestion(row)
             for row in self.execute("clusters_with", ids=as_json(sorted(set(ids))))
         )
+
+    def contradictions(self, ids: Iterable[str]) -> tuple[Suggestion, ...]:
+        """Return the undecided contradictions that name any of the ids."""
+        return tuple(
+            read_suggestion(row)
+            for row in self.execute("pending_contradictions", ids=as_json(sorted(set(ids))))
+        )
+
+    def decide(self, id_: str, decision: Decision, moment: datetime) -> Suggestion | None:
+        """Decide a pending suggestion; returns None if it is already decided."""
+        row = self.fetch_one("decide", id=id_, decision=decision.value, moment=iso(moment))
+        return read_suggestion(row) if row else None
+
+    def import_decision(self, suggestion: Suggestion, known: Mapping[str, str]) -> None:
+        """Save an imported decision about the entries that its entries became, if all exist.
+
+        A suggestion that was decided here stays so; a pending one is rejected if the import says.
+        """
+        ids = tuple(dict.fromkeys(known.get(id_, id_) for id_ in suggestion.entry_ids))
+        present = {entry.id for entry in self.entries("entries_by_id", ids=as_json(ids))}
+        if len(ids) != len(suggestion.entry_ids) or present != set(ids):
+            return
+        suggestion = replace(suggestion, entry_ids=ids)
+        moment = suggestion.resolved_at or suggestion.created_at
+        if self.add_suggestion(suggestion):
+            self.execute("resolve_suggestion", id=suggestion.id, moment=iso(moment))
+        elif suggestion.decision is Decision.REJECTED:
+            self.execute("reject_pending", key=suggestion.key, moment=iso(moment))
+
+    def copy_links(self, source: str, target: str, new_id: Callable[[], str]) -> int:
+        """Give an entry the links of another; returns how many it did not have.
+
+        What superseded the other entry does not supersede this one.
+        """
+        copied = 0
+        for row in self.execute("links_among", ids=as_json([source])).fetchall():
+            link = read_link(row)
+            ends = tuple(target if id_ == source else id_ for id_ in link.ends)
+            superseded = link.relation is RelationType.SUPERSEDES and link.target_id == source
+            if ends[0] == ends[1] or superseded:
+                continue
+            copied += self._insert_link(
+                replace(link, id=new_id(), source_id=ends[0], target_id=ends[1])
+            )
+        return copied
+
+    def usage(self, ids: Iterable[str]) -> dict[str, EntryUsage]:
+        """Return the accesses and reports of entries."""
+        rows = self.execute("usage", ids=as_json(sorted(set(ids)))).fetchall()
+        return {
+            row[0]: EntryUsage(
+                row[1],
+                read_moment(row[2]),
+                row[3],
+                row[4],
+                read_moment(row[5]) if row[5] else None,
+            )
+            for row in rows
+        }
+
+    def add_usage(self, entry_id: str, usage: EntryUsage) -> None:
+        """Add accesses and reports to the counters of an entry."""
+        if usage.last_accessed is None:
+            return
+        self.execute(
+            "add_reports",
+            entry_id=entry_id,
+            count=usage.access_count,
+            moment=iso(usage.last_accessed),
+            confirmed=usage.confirmed,
+            refuted=usage.refuted,
+            last_confirmed=iso(usage.last_confirmed) if usage.last_confirmed else None,
+        )
+
+    def move_usage(self, source: str, target: str) -> None:
+        """Add the counters of an entry to those of another, and start it anew."""
+        usage = self.usage([source]).get(source)
+        if usage is not None:
+            self.add_usage(target, usage)
+            self.execute("purge_usage", entry_id=source)
+
+    def purge(self, entry: Entry) -> int | None:
+        """Remove a deleted entry with all that is about it; returns how many earlier states.
+
+        None if it was restored meanwhile. What it superseded leads to its successor.
+        """
+        if self.fetch_one("purge_entry", id=entry.id) is None:
+            return None
+        revisions = self.fetch_count("revisions_of", entry_id=entry.id)
+        self.execute("delete_tags", entry_id=entry.id)
+        self.execute("repoint_superseded", entry_id=entry.id, successor=entry.superseded_by)
+        for statement in (
+            "purge_usage",
+            "purge_links",
+            "purge_history",
+            "purge_outcomes",
+            "purge_suggestions",
+            "purge_mentions",
+            "purge_vectors",
+        ):
+            self.execute(statement, entry_id=entry.id)
+        self.execute("blank_suggestions", entry_id=entry.id)
+        return revisions
 
     def add_accesses(self, entry_id: str, count: int, moment: datetime) -> None:
         """Add accesses to the counters of an entry."""

@@ -9,33 +9,39 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.auth import Scope
-from commonplace.memory.errors import ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
+from commonplace.memory.errors import (
+    ANCHOR_NOT_FOUND,
+    ENTRY_TOO_LARGE,
+    INVALID_ANCHOR,
+    INVALID_ENTRY_TYPE,
+    SECRET_REFUSED,
+)
 from commonplace.memory.model import Entry, EntryType, MemoryType
 from commonplace.memory.results import AddResult
 from commonplace.memory.service import MemoryService
 from commonplace.memory.text import TITLE_CHARACTERS
+from commonplace.memory.tools.anchors import MOST_ANCHORS, AnchorInput, read_anchor_inputs
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import MemoryTypeName, TypeName
 
 
 class MemoryAddInput(Arguments):
-    type: TypeName = Field(description="Type of the entry.")
-    title: str = Field(
-        max_length=TITLE_CHARACTERS, description="Title of the entry (at most 100 characters)."
-    )
-    content: str | None = Field(
-        None, description="What happened, why, and what to do: the detailed content."
-    )
-    tags: list[str] | None = Field(None, description="Kebab-case tags (2 to 5 recommended).")
+    type: TypeName
+    title: str = Field(max_length=TITLE_CHARACTERS)
+    content: str | None = Field(None, description="What happened, why, the fix.")
+    tags: list[str] | None = Field(None, description="2 to 5, kebab-case.")
     context: str | None = Field(
         None,
-        description="The conversation it comes from (for the context embedding; at most 10,000 "
-        "characters).",
+        description="The conversation. For the context embedding; at most 10,000 characters.",
     )
-    project: str | None = Field(None, description="Name of the project it belongs to.")
-    confidence: int = Field(3, ge=0, le=5, description="How sure it is (0 to 5).")
-    memory_type: MemoryTypeName = Field(
-        "episodic", description="episodic: one event; semantic: a rule that holds."
+    project: str | None = Field(None, description="Its name.")
+    confidence: int = Field(3, ge=0, le=5, description="How sure.")
+    memory_type: MemoryTypeName = Field("episodic", description="One event, or a rule.")
+    anchors: list[AnchorInput] | None = Field(
+        None,
+        max_length=MOST_ANCHORS,
+        description="Code it speaks of. Search marks the entry once that code changed. The "
+        "repository defaults to the project; the hash is computed here unless it is given.",
     )
 
 
@@ -43,6 +49,12 @@ class SimilarEntry(TypedDict):
     id: str
     title: str
     score: float
+
+
+class OpposedEntry(TypedDict):
+    id: str
+    suggestion_id: str
+    reason: str
 
 
 class MemoryAddOutput(TypedDict):
@@ -53,6 +65,7 @@ class MemoryAddOutput(TypedDict):
     embeddings_calculated: bool
     similar_entries: list[SimilarEntry]
     suggestions_created: int
+    contradicts: NotRequired[list[OpposedEntry]]
     context_truncated: NotRequired[bool]
     secrets_masked: NotRequired[list[str]]
     updated_fields: NotRequired[list[str]]
@@ -73,6 +86,9 @@ def add_tool(service: MemoryService) -> Tool:
             arguments.project,
             arguments.confidence,
             MemoryType(arguments.memory_type),
+            read_anchor_inputs(arguments.anchors, arguments.project or service.anchors.repository)
+            if arguments.anchors
+            else (),
         )
         added = await service.add(context.auth.tenant, draft, arguments.model_fields_set)
         return _output(added)
@@ -81,17 +97,23 @@ def add_tool(service: MemoryService) -> Tool:
         name="rekall_add",
         toolset="memory",
         title="Keep what was learned",
-        description="Add an entry to memory: a bug and its fix, a pattern, a decision, a "
-        "pitfall, configuration, a reference. Embeddings, "
-        "similar entries and suggestions are computed at once. Credentials are never kept.",
+        description="Remember a lesson, such as a bug and its fix. Returns similar entries. "
+        "Credentials are never kept.",
         input=MemoryAddInput,
         output=MemoryAddOutput,
         handler=guarded(handler),
         read_only=False,
         scope=Scope.WRITE,
-        field_codes={"type": INVALID_ENTRY_TYPE},
-        errors=(INVALID_ENTRY_TYPE, SECRET_REFUSED, ENTRY_TOO_LARGE),
+        field_codes={"type": INVALID_ENTRY_TYPE, "anchors": INVALID_ANCHOR},
+        errors=(
+            INVALID_ENTRY_TYPE,
+            SECRET_REFUSED,
+            ENTRY_TOO_LARGE,
+            INVALID_ANCHOR,
+            ANCHOR_NOT_FOUND,
+        ),
         redact=frozenset({"content", "context"}),
+        core=True,
     )
 
 
@@ -108,14 +130,26 @@ def _output(added: AddResult) -> MemoryAddOutput:
         ],
         "suggestions_created": added.suggestions,
     }
+    if added.contradictions:
+        output["contradicts"] = [
+            {
+                "id": next(id_ for id_ in found.entry_ids if id_ != added.entry.id),
+                "suggestion_id": found.id,
+                "reason": found.reason,
+            }
+            for found in added.contradictions
+        ]
     if added.context_truncated:
         output["context_truncated"] = True
     if added.masked:
         output["secrets_masked"] = list(added.masked)
     if added.updated:
         output["updated_fields"] = list(added.updated)
+    warnings = _anchor_warnings(added.entry)
     if added.retired is not None:
-        output["warnings"] = [_retired_warning(added.retired, added.retired_for, added.entry)]
+        warnings.append(_retired_warning(added.retired, added.retired_for, added.entry))
+    if warnings:
+        output["warnings"] = warnings
     if hint := _hint(added):
         output["hint"] = hint
     return output
@@ -126,9 +160,24 @@ def _hint(added: AddResult) -> str:
         return "An active entry has exactly this text; the new details were added to it"
     if not added.created:
         return "An active entry has exactly this text; it was left as it is"
+    if added.contradictions:
+        return (
+            "It contradicts an entry. If the new one holds: rekall_link(source_id=NEW, "
+            "target_id=OLD, relation_type=supersedes); otherwise decide the suggestion"
+        )
     if added.suggestions:
         return "See the suggestions with rekall_suggest_links and rekall_suggest_generalize"
     return ""
+
+
+def _anchor_warnings(entry: Entry) -> list[str]:
+    """Say which anchors have no hash, so that they cannot be compared."""
+    unread = sorted({anchor.repository for anchor in entry.anchors if not anchor.hash})
+    return [
+        f"The repository {name} cannot be read here: its anchors are kept, but not compared. Add "
+        "its folder to memory.roots, or store it as a project of files"
+        for name in unread
+    ]
 
 
 def _retired_warning(retired: Entry, successor: Entry | None, entry: Entry) -> str:

@@ -9,10 +9,12 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.auth import Scope
-from commonplace.memory.errors import SUGGESTION_NOT_FOUND
+from commonplace.memory.errors import DUPLICATE_ENTRY, SUGGESTION_NOT_FOUND
+from commonplace.memory.model import RelationType
 from commonplace.memory.results import AcceptResult
 from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.guard import guarded
+from commonplace.memory.tools.shapes import EntryRef, entry_ref
 
 
 class DecideInput(Arguments):
@@ -31,6 +33,7 @@ class AcceptOutput(TypedDict):
     action_taken: str
     link_created: LinkCreated | None
     generalize_command: str | None
+    merged_into: NotRequired[EntryRef]
 
 
 class RejectOutput(TypedDict):
@@ -50,15 +53,15 @@ def accept_tool(service: MemoryService) -> Tool:
         name="rekall_accept_suggestion",
         toolset="memory",
         title="Accept a suggestion",
-        description="Accept a suggestion: creates the link, or returns the command that "
-        "drafts the general pattern.",
+        description="Accept a suggestion: create the link, merge duplicates, or get the command "
+        "that drafts the pattern.",
         input=DecideInput,
         output=AcceptOutput,
         handler=guarded(handler),
         read_only=False,
         idempotent=False,
         scope=Scope.WRITE,
-        errors=(SUGGESTION_NOT_FOUND,),
+        errors=(SUGGESTION_NOT_FOUND, DUPLICATE_ENTRY),
     )
 
 
@@ -75,6 +78,18 @@ def _show_accepted(result: AcceptResult) -> AcceptOutput:
         output["generalize_command"] = "rekall generalize " + " ".join(result.suggestion.entry_ids)
     else:
         output["action_taken"] = f"Created a {link.relation.value} link"
+        if result.merge is not None:
+            output["merged_into"] = entry_ref(result.merge.kept)
+            output["action_taken"] = (
+                f"Merged {result.merge.other.id} into {result.merge.kept.id}; the first is "
+                "obsolete and leads there, both histories stay"
+            )
+        if link.relation is RelationType.CONTRADICTS:
+            output["action_taken"] += (
+                "; if one of them holds, let it supersede the other: rekall_link("
+                f"source_id={link.source_id}, target_id={link.target_id}, "
+                "relation_type=supersedes), or the other way round"
+            )
         output["link_created"] = {
             "source_id": link.source_id,
             "target_id": link.target_id,
@@ -94,7 +109,7 @@ def reject_tool(service: MemoryService) -> Tool:
         name="rekall_reject_suggestion",
         toolset="memory",
         title="Reject a suggestion",
-        description="Reject a suggestion. It never appears again.",
+        description="Reject a suggestion for good.",
         input=DecideInput,
         output=RejectOutput,
         handler=guarded(handler),

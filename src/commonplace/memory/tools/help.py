@@ -13,7 +13,7 @@ from commonplace.memory.engine.guide import TOPICS, Language, guide
 
 class MemoryHelpInput(Arguments):
     topic: Literal["search", "capture", "links", "citations", "all"] = Field(
-        "all", description="One section; 'all' by default."
+        "all", description="One section."
     )
 
 
@@ -32,8 +32,8 @@ def help_tool(language: Language) -> Tool:
         name="rekall_help",
         toolset="memory",
         title="How to use memory",
-        description="Guide to the knowledge base: workflows, when to search and capture, how to "
-        "cite. Call it once per session.",
+        description="How to use the memory: when to search and capture, how to cite. Call it once "
+        "per session.",
         input=MemoryHelpInput,
         output=MemoryHelpOutput,
         handler=handler,

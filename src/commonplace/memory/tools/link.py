@@ -23,7 +23,7 @@ class MemoryLinkInput(Arguments):
     source_id: str = Field(description="Id of the source entry.")
     target_id: str = Field(description="Id of the target entry.")
     relation_type: RelationName = Field(
-        "related", description="Kind of relation; `supersedes` makes the target obsolete."
+        "related", description="supersedes makes the target obsolete."
     )
 
 
@@ -57,8 +57,7 @@ def link_tool(service: MemoryService) -> Tool:
         name="rekall_link",
         toolset="memory",
         title="Link two entries",
-        description="Link two entries: related, supersedes (the source replaces the target), "
-        "derived_from, contradicts.",
+        description="Link two entries.",
         input=MemoryLinkInput,
         output=MemoryLinkOutput,
         handler=guarded(handler),

@@ -6,12 +6,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
+from commonplace.kernel.clock import iso
 from commonplace.memory.errors import ENTRY_NOT_FOUND
 from commonplace.memory.model import RelationType
 from commonplace.memory.results import LinkGraph
 from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.guard import guarded
-from commonplace.memory.tools.shapes import RelationName
+from commonplace.memory.tools.shapes import DateTime, RelationName
 from commonplace.memory.use_cases.search import GRAPH_DEPTH
 
 
@@ -26,6 +27,7 @@ class GraphNode(TypedDict):
     type: str
     title: str
     status: str
+    updated_at: DateTime
     distance: int
 
 
@@ -74,6 +76,7 @@ def _output(graph: LinkGraph, relation: RelationType | None) -> MemoryRelatedOut
             "type": graph.entries[id_].type.value,
             "title": graph.entries[id_].title,
             "status": graph.entries[id_].status.value,
+            "updated_at": iso(graph.entries[id_].updated_at),
             "distance": steps,
         }
         for id_, steps in graph.distance.items()

@@ -9,11 +9,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.memory.engine.tokens import count_tokens
+from commonplace.kernel.tokens import count_tokens
+from commonplace.memory.engine.answerability import Verdict, is_question
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, INVALID_ENTRY_TYPE, MODEL_NOT_AVAILABLE
 from commonplace.memory.model import WEAK_SCORE, EntryFilter, EntryType
+from commonplace.memory.policy import Abstention
 from commonplace.memory.results import EntryHit, SearchAnswer
 from commonplace.memory.service import MemoryService
+from commonplace.memory.tools.anchors import stale_mark
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
 from commonplace.search.lexical.text import query_terms, snippet
@@ -22,30 +25,31 @@ from commonplace.search.lexical.text import query_terms, snippet
 SNIPPET_CHARACTERS = 90
 
 QUERY_CHARACTERS = 4_000
+NEAREST = 3  # entries that are named when none seems to answer
 HINT = "Use rekall_show(id) for full content and links"
 
 
 class MemorySearchInput(Arguments):
-    query: str = Field(description="Search terms (keywords or a natural question).")
+    query: str = Field(description="Keywords or a question.")
     context: str | None = Field(
-        None, description="What the conversation is about, to enrich the semantic search."
+        None, description="What the conversation is about. Enriches the semantic search."
     )
-    limit: int = Field(5, ge=1, le=20, description="Most results.")
-    type: TypeName | None = Field(None, description="Only entries of this type.")
-    project: str | None = Field(None, description="Only entries of this project.")
+    limit: int = Field(5, ge=1, le=20)
+    type: TypeName | None = Field(None, description="Only of this type.")
+    project: str | None = Field(None, description="Only of this project.")
     mode: Literal["auto", "meaning"] = Field(
         "auto",
-        description="auto: by words where no embedding model is ready. meaning: fail instead "
-        "(EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE).",
+        description="meaning fails without an embedding model. With EMBEDDINGS_DISABLED or "
+        "MODEL_NOT_AVAILABLE; auto then searches by words.",
     )
     why: bool = Field(
-        False, description="Explain each result: which retriever found it and which words matched."
+        False, description="Explain results. Which retriever found each, and which words matched."
     )
     max_tokens: int | None = Field(
         None,
         ge=100,
         le=100_000,
-        description="Token budget of the results; the last ones are dropped to fit.",
+        description="Budget of results. The last ones are dropped to fit.",
     )
 
 
@@ -53,6 +57,9 @@ class MatchExplanation(TypedDict):
     lexical: float | None
     semantic: float | None
     terms: list[str]
+    strength: float
+    freshness: float
+    order_weight: float
 
 
 class SearchResult(TypedDict):
@@ -65,6 +72,7 @@ class SearchResult(TypedDict):
     superseded_by: NotRequired[EntryRef]
     contradicts: NotRequired[list[str]]
     status: NotRequired[str]
+    stale: NotRequired[str]
     why: NotRequired[MatchExplanation]
 
 
@@ -75,6 +83,8 @@ class MemorySearchOutput(TypedDict):
     hint: str
     tokens: int
     mode: NotRequired[str]
+    doubtful: NotRequired[bool]
+    nearest: NotRequired[list[EntryRef]]
 
 
 def search_tool(service: MemoryService) -> Tool:
@@ -92,25 +102,31 @@ def search_tool(service: MemoryService) -> Tool:
             arguments.limit,
             require_embeddings=arguments.mode == "meaning",
         )
+        refused = _is_refused(arguments.query, answer.verdict, service.policy.abstain)
+        hits = () if refused else answer.hits
         terms = query_terms(arguments.query[:QUERY_CHARACTERS])
-        results = [search_result(hit, terms, arguments.why) for hit in answer.hits]
+        results = [search_result(hit, terms, arguments.why) for hit in hits]
         results, tokens, left_out = within_budget(results, arguments.max_tokens)
-        return {
+        output: MemorySearchOutput = {
             "query": arguments.query,
-            "total": answer.total,
+            "total": 0 if refused else answer.total,
             "results": results,
-            "hint": _hint(answer, left_out),
+            "hint": _hint(answer, results, refused, left_out),
             "tokens": tokens,
             "mode": "hybrid" if answer.semantic else "lexical",
         }
+        if hits and answer.verdict is not Verdict.LIKELY:
+            output["doubtful"] = True
+        if refused and answer.hits:
+            output["nearest"] = [entry_ref(hit.entry) for hit in answer.hits[:NEAREST]]
+        return output
 
     return Tool(
         name="rekall_search",
         toolset="memory",
         title="Search memory",
-        description="Search what was learned: bugs, patterns, decisions, pitfalls, "
-        "configuration. Any words or question. Returns compact "
-        "results (id, title, score, snippet); open one with rekall_show(id).",
+        description="Search what was learned: bugs, patterns, decisions, pitfalls, configuration. "
+        "Results are compact; open one with rekall_show.",
         input=MemorySearchInput,
         output=MemorySearchOutput,
         handler=guarded(handler),
@@ -118,6 +134,13 @@ def search_tool(service: MemoryService) -> Tool:
         errors=(INVALID_ENTRY_TYPE, EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE),
         redact=frozenset({"context"}),
     )
+
+
+def _is_refused(query: str, verdict: Verdict, abstain: Abstention) -> bool:
+    """Say whether a query gets no results."""
+    if verdict is Verdict.NOTHING:
+        return abstain != "never"
+    return verdict is Verdict.DOUBTFUL and abstain == "doubt" and is_question(query)
 
 
 def within_budget(
@@ -156,26 +179,48 @@ def search_result(hit: EntryHit, terms: list[str], why: bool) -> SearchResult:
         result["superseded_by"] = entry_ref(hit.successor)
     if hit.contradicted_by:
         result["contradicts"] = list(hit.contradicted_by)
+    if mark := stale_mark(hit.anchors):
+        result["stale"] = mark
     if why:
         match = hit.match
         result["why"] = {
             "lexical": None if match.lexical is None else round(match.lexical, 4),
             "semantic": None if match.semantic is None else round(match.semantic, 4),
             "terms": list(match.terms),
+            "strength": hit.reliability.strength,
+            "freshness": hit.reliability.freshness,
+            "order_weight": hit.reliability.weight,
         }
     return result
 
 
-def _hint(answer: SearchAnswer, left_out: int) -> str:
+def _hint(answer: SearchAnswer, results: list[SearchResult], refused: bool, left_out: int) -> str:
     if not answer.hits:
         hint = (
             "Nothing found. Try other words, drop the filters, or add what you learn with "
             "rekall_add"
         )
-    elif answer.hits[0].score < WEAK_SCORE:
+    elif refused:
+        hint = (
+            "Nothing in memory seems to answer this. `nearest` names the nearest entries, in case "
+            "one says it in other words; add what you learn with rekall_add"
+        )
+    elif answer.unread_language is None and (
+        answer.verdict is not Verdict.LIKELY or answer.hits[0].score < WEAK_SCORE
+    ):
         hint = f"Only weak matches: they may not answer this. {HINT}"
     else:
         hint = HINT
+    if answer.unread_language is not None:
+        hint += (
+            f". The embedding model does not read {answer.unread_language.capitalize()}: this "
+            "answer used words only. To search by meaning in about 100 languages: commonplace "
+            "models install multilingual"
+        )
+    if any("stale" in result for result in results):
+        hint += ". `stale` names code that changed since: check it first"
+    if answer.withheld:
+        hint += f". {answer.withheld} withheld, because their code changed: memory_stale"
     if left_out:
         hint += f". {left_out} more did not fit max_tokens"
     if answer.model_loading:

@@ -13,19 +13,34 @@ from commonplace.memory.errors import ENTRY_NOT_FOUND
 from commonplace.memory.model import Neighbourhood
 from commonplace.memory.results import EntryDetails
 from commonplace.memory.service import MemoryService
+from commonplace.memory.tools.anchors import AnchorOutput, show_anchor, stale_mark
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import DateTime, EntryRef, entry_ref
 
 
 class MemoryShowInput(Arguments):
-    id: str = Field(
-        description="Id of the entry (whole ULID, or a prefix of 5 or more characters)."
-    )
+    id: str = Field(description="ULID, or 5 or more first characters of it.")
 
 
 class EntryEmbeddings(TypedDict):
     summary: bool
     context: bool
+
+
+class EntryVectorCounts(TypedDict):
+    """Vectors of the passages of an entry: how many exist, and how many there will be."""
+
+    embedded: int
+    when_complete: int
+
+
+class EntryReliability(TypedDict):
+    """The given confidence moved by reports of use, and how recent the last use is; 0 to 1."""
+
+    strength: float
+    freshness: float
+    confirmed: int
+    refuted: int
 
 
 class OutgoingLink(TypedDict):
@@ -62,7 +77,10 @@ class MemoryShowOutput(TypedDict):
     consolidation_score: float
     embeddings: EntryEmbeddings
     links: EntryLinks
+    vectors: NotRequired[EntryVectorCounts]
+    reliability: NotRequired[EntryReliability]
     superseded_by: NotRequired[EntryRef]
+    anchors: NotRequired[list[AnchorOutput]]
     hint: NotRequired[str]
 
 
@@ -82,6 +100,7 @@ def show_tool(service: MemoryService) -> Tool:
         output=MemoryShowOutput,
         handler=guarded(handler),
         errors=(ENTRY_NOT_FOUND,),
+        large=True,
     )
 
 
@@ -103,9 +122,27 @@ def show_output(details: EntryDetails) -> MemoryShowOutput:
         "last_accessed": iso(usage.last_accessed) if usage.last_accessed else None,
         "access_count": usage.access_count,
         "consolidation_score": details.consolidation,
-        "embeddings": {"summary": usage.summary_vector, "context": usage.context_vector},
+        "embeddings": {
+            "summary": details.vectors.summary,
+            "context": details.vectors.context,
+        },
         "links": _links(details.links),
+        "reliability": {
+            "strength": details.reliability.strength,
+            "freshness": details.reliability.freshness,
+            "confirmed": usage.confirmed,
+            "refuted": usage.refuted,
+        },
     }
+    if details.vectors.wanted:
+        output["vectors"] = {
+            "embedded": details.vectors.vectors,
+            "when_complete": details.vectors.wanted,
+        }
+    if details.anchors:
+        output["anchors"] = [show_anchor(verdict) for verdict in details.anchors]
+        if mark := stale_mark(details.anchors):
+            output["hint"] = f"Check before use, its code is not the same: {mark}"
     if details.successor is not None:
         output["superseded_by"] = entry_ref(details.successor)
         output["hint"] = f"Superseded: read {details.successor.id} instead"

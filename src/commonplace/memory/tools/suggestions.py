@@ -16,7 +16,7 @@ from commonplace.memory.tools.shapes import DateTime, EntryRef
 
 
 class SuggestInput(Arguments):
-    limit: int = Field(10, ge=1, le=50, description="Most suggestions.")
+    limit: int = Field(10, ge=1, le=50)
 
 
 class PairSuggestion(TypedDict):
@@ -61,8 +61,8 @@ def suggest_links_tool(service: MemoryService) -> Tool:
         name="rekall_suggest_links",
         toolset="memory",
         title="Pending link suggestions",
-        description="Pairs of entries that seem to belong together, and pairs that "
-        "contradict each other (both sides quoted).",
+        description="Pairs of entries that seem to belong together, say the same, or contradict "
+        "each other (both sides quoted).",
         input=SuggestInput,
         output=SuggestLinksOutput,
         handler=guarded(handler),

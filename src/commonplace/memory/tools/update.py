@@ -6,17 +6,21 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
-from commonplace.kernel.auth import Scope
+from commonplace.kernel.auth import Scope, Tenant
+from commonplace.memory.anchors import CodeAnchor
 from commonplace.memory.errors import (
+    ANCHOR_NOT_FOUND,
     DUPLICATE_ENTRY,
     ENTRY_NOT_FOUND,
     ENTRY_TOO_LARGE,
+    INVALID_ANCHOR,
     INVALID_ENTRY_TYPE,
     SECRET_REFUSED,
 )
 from commonplace.memory.model import EntryChanges, EntryStatus, EntryType, MemoryType
 from commonplace.memory.service import MemoryService
 from commonplace.memory.text import TITLE_CHARACTERS
+from commonplace.memory.tools.anchors import MOST_ANCHORS, AnchorInput, read_anchor_inputs
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import (
     EntrySummary,
@@ -39,6 +43,11 @@ class MemoryUpdateInput(Arguments):
     status: StatusName | None = Field(
         None, description="obsolete to retire it, active to bring it back."
     )
+    anchors: list[AnchorInput] | None = Field(
+        None,
+        max_length=MOST_ANCHORS,
+        description="New anchors, replacing the old ones; without a hash: the code of today.",
+    )
 
 
 class MemoryUpdateOutput(TypedDict):
@@ -60,6 +69,7 @@ def update_tool(service: MemoryService) -> Tool:
             confidence=arguments.confidence,
             memory_type=MemoryType(arguments.memory_type) if arguments.memory_type else None,
             status=EntryStatus(arguments.status) if arguments.status else None,
+            anchors=await _read_anchors(service, context.auth.tenant, arguments),
         )
         updated = await service.update(context.auth.tenant, arguments.id, changes)
         return {
@@ -79,13 +89,28 @@ def update_tool(service: MemoryService) -> Tool:
         tier=Tier.EXTENDED,
         read_only=False,
         scope=Scope.WRITE,
-        field_codes={"type": INVALID_ENTRY_TYPE},
+        field_codes={"type": INVALID_ENTRY_TYPE, "anchors": INVALID_ANCHOR},
         errors=(
             ENTRY_NOT_FOUND,
             INVALID_ENTRY_TYPE,
             SECRET_REFUSED,
             ENTRY_TOO_LARGE,
             DUPLICATE_ENTRY,
+            INVALID_ANCHOR,
+            ANCHOR_NOT_FOUND,
         ),
         redact=frozenset({"content"}),
     )
+
+
+async def _read_anchors(
+    service: MemoryService, tenant: Tenant, arguments: MemoryUpdateInput
+) -> tuple[CodeAnchor, ...] | None:
+    """Make the new anchors; one that names no repository is of the entry's project."""
+    if arguments.anchors is None:
+        return None
+    repository = arguments.project
+    if not repository and any(not anchor.repository for anchor in arguments.anchors):
+        entry = await service.find(tenant, arguments.id)
+        repository = entry.project or service.anchors.repository
+    return read_anchor_inputs(arguments.anchors, repository)

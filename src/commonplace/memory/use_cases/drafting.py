@@ -7,8 +7,16 @@ from dataclasses import replace
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
+from commonplace.memory.anchors import ANCHORS, CodeAnchor
 from commonplace.memory.errors import ENTRY_TOO_LARGE, SECRET_REFUSED, failure
-from commonplace.memory.model import Draft, Entry, EntryType, MemoryType, SecretHandling
+from commonplace.memory.model import (
+    Draft,
+    Entry,
+    EntryType,
+    MemoryType,
+    SecretHandling,
+    join_anchors,
+)
 from commonplace.memory.text import (
     CONTENT_CHARACTERS,
     PROJECT_CHARACTERS,
@@ -57,6 +65,7 @@ def make_draft(
     project: str | None = None,
     confidence: int = 3,
     memory_type: MemoryType = MemoryType.EPISODIC,
+    anchors: Sequence[CodeAnchor] = (),
     *,
     secrets: SecretHandling,
 ) -> Draft:
@@ -72,11 +81,12 @@ def make_draft(
     kept_context, truncated = clean_context(context)
     kept_tags = clean_tags(tags)
     project = clean_project(project)
-    _check_sizes(content, kept_tags, project)
+    _check_sizes(content, kept_tags, project, anchors)
     screen = SecretScreen(secrets)
     title, content, kept_context = map(screen.apply, (title, content, kept_context))
     kept_tags = tuple(map(screen.apply, kept_tags))
     project = screen.apply(project) if project else None
+    kept_anchors = _screen_anchors(anchors, screen)
     return Draft(
         type=type_,
         title=clean_title(title, content),
@@ -88,6 +98,7 @@ def make_draft(
         memory_type=memory_type,
         context_truncated=truncated,
         masked=tuple(screen.masked),
+        anchors=join_anchors((), kept_anchors),
     )
 
 
@@ -97,6 +108,7 @@ def screen_entry(entry: Entry, secrets: SecretHandling) -> Entry:
     title, content, context = map(screen.apply, (entry.title, entry.content, entry.context))
     tags = tuple(map(screen.apply, entry.tags))
     project = screen.apply(entry.project) if entry.project else None
+    anchors = _screen_anchors(entry.anchors, screen)
     if not screen.masked:
         return entry
     return replace(
@@ -106,15 +118,31 @@ def screen_entry(entry: Entry, secrets: SecretHandling) -> Entry:
         context=context,
         tags=clean_tags(tags),
         project=project,
+        anchors=tuple(anchors),
     )
 
 
-def _check_sizes(content: str, tags: Sequence[str], project: str | None) -> None:
+def _screen_anchors(anchors: Sequence[CodeAnchor], screen: SecretScreen) -> list[CodeAnchor]:
+    """Return the anchors whose names have no secret; masked, they would name nothing."""
+    return [
+        anchor
+        for anchor in anchors
+        if all(
+            text == screen.apply(text)
+            for text in (anchor.repository, anchor.path, anchor.symbol or "")
+        )
+    ]
+
+
+def _check_sizes(
+    content: str, tags: Sequence[str], project: str | None, anchors: Sequence[CodeAnchor]
+) -> None:
     sizes = (
         ("content", len(content), CONTENT_CHARACTERS, "characters"),
         ("tags", len(tags), TAGS, "tags"),
         ("tags", max(map(len, tags), default=0), TAG_CHARACTERS, "characters in a tag"),
         ("project", len(project or ""), PROJECT_CHARACTERS, "characters"),
+        ("anchors", len(anchors), ANCHORS, "anchors"),
     )
     for name, size, limit, unit in sizes:
         if size > limit:

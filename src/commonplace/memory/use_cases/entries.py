@@ -8,12 +8,14 @@ from dataclasses import replace
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock
 from commonplace.memory.engine.suggest import Neighbour
+from commonplace.memory.housekeeping import Merge
 from commonplace.memory.model import (
     Draft,
     Entry,
     EntryChanges,
     EntryStatus,
     changed_fields,
+    indexed_fields,
     merge_draft,
 )
 from commonplace.memory.policy import MemoryPolicy
@@ -24,6 +26,7 @@ from commonplace.memory.ulid import Ulids
 from commonplace.memory.use_cases.drafting import make_draft
 from commonplace.memory.use_cases.lookup import EntryLookup
 from commonplace.memory.use_cases.suggestions import Suggestions
+from commonplace.memory.use_cases.vectors import VectorBackfill
 
 SIMILAR_SHOWN = 5
 SIMILAR_SHARE = 2 / 3  # of the link threshold: an entry nearer than this is named in the answer
@@ -38,6 +41,7 @@ class EntryWriter:
         index: EntryIndex,
         lookup: EntryLookup,
         suggestions: Suggestions,
+        vectors: VectorBackfill,
         policy: MemoryPolicy,
         ulids: Ulids,
         clock: Clock,
@@ -46,6 +50,7 @@ class EntryWriter:
         self._index = index
         self._lookup = lookup
         self._suggestions = suggestions
+        self._vectors = vectors
         self._policy = policy
         self._ulids = ulids
         self._clock = clock
@@ -60,7 +65,9 @@ class EntryWriter:
             return await self._merge(tenant, existing, draft, stated)
         embedded = bool(await self._index.embed(tenant, [entry]))
         neighbours = await self._suggestions.neighbours(tenant, entry)
-        suggestions = await self._suggestions.propose(tenant, entry, neighbours)
+        suggestions, contradictions = await self._suggestions.propose(tenant, entry, neighbours)
+        if embedded:
+            self._vectors.finish_later(tenant, entry)
         retired = await self._store.get(tenant, same.obsolete) if same.obsolete else None
         return AddResult(
             entry,
@@ -68,6 +75,7 @@ class EntryWriter:
             embedded=embedded,
             similar=self._similar(neighbours),
             suggestions=suggestions,
+            contradictions=contradictions,
             context_truncated=draft.context_truncated,
             masked=draft.masked,
             retired=retired,
@@ -82,7 +90,7 @@ class EntryWriter:
         if updated:
             merged = replace(merged, updated_at=self._clock())
             await self._change(tenant, existing, merged, "add again")
-        embedded, _ = await self._index.vectors_of(tenant, merged)
+        embedded = (await self._index.coverage(tenant, merged)).summary
         return AddResult(
             merged,
             created=False,
@@ -126,6 +134,7 @@ class EntryWriter:
             entry.project if changes.project is None else changes.project,
             entry.confidence if changes.confidence is None else changes.confidence,
             entry.memory_type if changes.memory_type is None else changes.memory_type,
+            entry.anchors if changes.anchors is None else changes.anchors,
             secrets=self._policy.secrets,
         )
         status = changes.status or entry.status
@@ -140,12 +149,25 @@ class EntryWriter:
     async def _change(self, tenant: Tenant, before: Entry, after: Entry, action: str) -> None:
         """Write a changed entry; if its text changed, embed it and review its suggestions again."""
         await self._store.replace(tenant, after, action)
-        text_changed = _indexed_fields(before) != _indexed_fields(after)
+        text_changed = indexed_fields(before) != indexed_fields(after)
         if text_changed:
             await self._index.forget(tenant, [before])
-            await self._index.embed(tenant, [after])
+            await self._embed(tenant, after)
         if text_changed or before.memory_type is not after.memory_type:
             await self._suggestions.review(tenant, after)
+
+    async def merge(self, tenant: Tenant, suggestion_id: str) -> Merge | None:
+        """Accept a duplicate and merge its entries; returns None if it is already decided."""
+        moment = self._clock()
+        merge = await self._store.housekeeping.merge(
+            tenant, suggestion_id, lambda: self._ulids.next(moment), moment
+        )
+        if merge is not None:
+            if indexed_fields(merge.before) != indexed_fields(merge.kept):
+                await self._index.forget(tenant, [merge.before])
+                await self._embed(tenant, merge.kept)
+            await self._suggestions.review(tenant, merge.kept)
+        return merge
 
     async def delete(self, tenant: Tenant, entry: Entry) -> Entry:
         """Hide an entry from searches, lists and links until it is restored."""
@@ -161,10 +183,10 @@ class EntryWriter:
             return entry
         restored = replace(entry, deleted_at=None, updated_at=self._clock())
         await self._store.replace(tenant, restored, "restore")
-        await self._index.embed(tenant, [restored])
+        await self._embed(tenant, restored)
         return restored
 
-
-def _indexed_fields(entry: Entry) -> tuple[object, ...]:
-    """Return what words, vectors and the document key are made from."""
-    return entry.text, entry.context, entry.project, entry.type
+    async def _embed(self, tenant: Tenant, entry: Entry) -> None:
+        """Embed the beginnings of an entry now and the rest of a long one in the background."""
+        if await self._index.embed(tenant, [entry]):
+            self._vectors.finish_later(tenant, entry)

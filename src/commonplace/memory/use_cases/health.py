@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from commonplace.memory.engine.passages import MOST_PASSAGES
 from commonplace.memory.retrieval.protocol import EntryIndex
 from commonplace.memory.store.protocol import MemoryStore
 
@@ -25,7 +26,7 @@ async def examine(store: MemoryStore, index: EntryIndex) -> list[dict[str, str]]
     checks = [_check("memory", "ok", f"{finding} pending")]
     if pending > MANY_PENDING:
         finding = f"{pending} suggestions are waiting for a decision"
-        fix = "Review them with: commonplace memory suggest"
+        fix = "Review them with: commonplace memory suggest, or many: commonplace memory decide"
         checks.append(_check("memory", "note", finding, fix))
     if indexed != entries:
         finding = f"{indexed} of {entries} entries can be found by their words"
@@ -39,10 +40,14 @@ async def _check_vectors(store: MemoryStore, index: EntryIndex, entries: int) ->
     if unavailable:
         finding = f"search uses words only: {unavailable}"
         return _check("memory vectors", "note", finding, "commonplace models check")
-    missing = 0
+    missing = vectors = 0
     for tenant in await store.tenants():
         missing += len(await index.find_missing(tenant, await store.everything(tenant)))
-    finding = f"{entries - missing} of {entries} entries can be found by meaning"
+        vectors += await index.count_vectors(tenant)
+    finding = (
+        f"{entries - missing} of {entries} entries can be found by all of their meaning; "
+        f"{vectors} vectors, at most {2 * MOST_PASSAGES} an entry"
+    )
     if missing:
         return _check("memory vectors", "warn", finding, "commonplace memory embed")
     return _check("memory vectors", "ok", finding)

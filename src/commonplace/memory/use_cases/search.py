@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import Clock
+from commonplace.memory.engine.answerability import (
+    JUDGED_MATCHES,
+    MatchEvidence,
+    Verdict,
+    judge,
+    judge_words,
+    language_of,
+    lines_of,
+)
+from commonplace.memory.engine.strength import Reliability, rate_reliability
 from commonplace.memory.model import (
     Entry,
     EntryFilter,
     EntryStatus,
+    EntryUsage,
     Link,
     RelationType,
     final_successor,
@@ -22,7 +34,10 @@ from commonplace.memory.text import clean_context, clean_text
 from commonplace.memory.use_cases.lookup import EntryLookup
 
 OUTDATED_FACTOR = 0.5  # multiplies the score of an entry that is superseded or obsolete
+AROUND_LINE = 0.15  # of a perfect match with the conversation: such an entry is not ruled out
+AROUND_SHARE = 0.5  # how much words of the conversation count beside those of the query
 CANDIDATES = 5  # times the limit are read, so that demoted entries leave room for others
+UNREAD = EntryUsage()
 GRAPH_DEPTH = 3
 GRAPH_ENTRIES = 200
 MODEL_SECONDS = 5.0  # how long a search that requires embeddings waits for their model
@@ -31,10 +46,13 @@ MODEL_SECONDS = 5.0  # how long a search that requires embeddings waits for thei
 class EntrySearch:
     """Reads only: accesses are counted when an entry is shown."""
 
-    def __init__(self, store: MemoryStore, index: EntryIndex, lookup: EntryLookup) -> None:
+    def __init__(
+        self, store: MemoryStore, index: EntryIndex, lookup: EntryLookup, clock: Clock
+    ) -> None:
         self._store = store
         self._index = index
         self._lookup = lookup
+        self._clock = clock
 
     async def search(
         self,
@@ -45,30 +63,53 @@ class EntrySearch:
         *,
         require_embeddings: bool,
     ) -> SearchAnswer:
-        """Return the best entries for any text; outdated ones rank lower."""
+        """Return the best entries for any text.
+
+        Outdated ones have a lower score. Age and refutations change the order a little, and
+        neither the scores nor what is found.
+        """
         if require_embeddings:
             await self._index.prepare(MODEL_SECONDS)
             self._index.require()
         text = SearchText(clean_text(text.query), clean_context(text.context)[0])
         found = await self._index.search(tenant, text, wanted.cleaned(), limit * CANDIDATES)
         ids = [match.entry_id for match in found.matches]
-        entries, links = await asyncio.gather(
-            self._store.get_all(tenant, ids), self._store.links_among(tenant, ids)
+        entries, links, undecided, usage = await asyncio.gather(
+            self._store.get_all(tenant, ids),
+            self._store.links_among(tenant, ids),
+            self._store.pending_contradictions(tenant, ids),
+            self._store.usage(tenant, ids),
         )
-        contradictions = [link for link in links if link.relation is RelationType.CONTRADICTS]
-        others = {e.superseded_by for e in entries.values() if e.superseded_by} | {
-            id_ for link in contradictions for id_ in link.ends
-        }
+        opposed = [frozenset(suggestion.entry_ids) for suggestion in undecided] + [
+            frozenset(link.ends) for link in links if link.relation is RelationType.CONTRADICTS
+        ]
+        others = {e.superseded_by for e in entries.values() if e.superseded_by}
+        others.update(*opposed)
         known = await self._lookup.with_successors(
             tenant, entries | await self._store.get_all(tenant, others - entries.keys())
         )
+        now = self._clock()
         hits = [
-            _rate(entries[match.entry_id], match, known, contradictions)
+            _rate(
+                entry,
+                match,
+                known,
+                opposed,
+                rate_reliability(entry, usage.get(entry.id, UNREAD), now),
+            )
             for match in found.matches
-            if match.entry_id in entries
+            if (entry := entries.get(match.entry_id)) is not None
         ]
-        hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
-        return SearchAnswer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
+        hits.sort(key=lambda hit: (-hit.score * hit.reliability.weight, hit.entry.id))
+        return SearchAnswer(
+            tuple(hits[:limit]),
+            found.total,
+            found.semantic,
+            self._index.loading,
+            _judge(text.query, found.model, hits),
+            language_of(text.query) if found.semantic and found.model is None else None,
+            found.documents,
+        )
 
     async def find_related(self, tenant: Tenant, root: Entry, depth: int) -> LinkGraph:
         """Walk the links around an entry, breadth first, up to a number of steps and entries."""
@@ -95,17 +136,37 @@ class EntrySearch:
         return LinkGraph(root, distance, entries, shown, truncated)
 
 
+def _judge(query: str, model: str | None, hits: Sequence[EntryHit]) -> Verdict:
+    """Judge whether hits answer a query that a model read, or that no model read."""
+    evidence = [
+        MatchEvidence(
+            hit.match.semantic or 0.0, (hit.match.lexical or 0.0) + AROUND_SHARE * hit.match.around
+        )
+        for hit in hits[:JUDGED_MATCHES]
+    ]
+    if model is None or not hits:
+        return judge_words(evidence)
+    language = language_of(query)
+    lines = lines_of(model, language)
+    if lines is None:
+        return Verdict.LIKELY
+    # The words of an answer in another language say nothing, and its cosine is lower.
+    is_foreign = language != language_of(hits[0].entry.text)
+    fits_context = any(hit.match.around >= AROUND_LINE for hit in hits[:JUDGED_MATCHES])
+    return judge(evidence, lines, may_answer=is_foreign or fits_context)
+
+
 def _rate(
-    entry: Entry, match: EntryMatch, known: Mapping[str, Entry], contradictions: Iterable[Link]
+    entry: Entry,
+    match: EntryMatch,
+    known: Mapping[str, Entry],
+    opposed: Iterable[frozenset[str]],
+    reliability: Reliability,
 ) -> EntryHit:
     outdated = entry.superseded_by is not None or entry.status is EntryStatus.OBSOLETE
-    others = [
-        id_
-        for link in contradictions
-        if entry.id in link.ends
-        for id_ in link.ends
-        if id_ != entry.id and id_ in known
-    ]
+    others = sorted(
+        id_ for pair in opposed if entry.id in pair for id_ in pair - {entry.id} if id_ in known
+    )
     active = [
         id_
         for id_ in others
@@ -118,6 +179,7 @@ def _rate(
         match,
         final_successor(entry, known),
         tuple(dict.fromkeys(active)),
+        reliability,
     )
 
 

@@ -72,22 +72,29 @@ class Suggestions:
         ]
         return nearest(entry, candidates, similar.rarity, self._thresholds.least)
 
-    async def propose(self, tenant: Tenant, entry: Entry, neighbours: Sequence[Neighbour]) -> int:
-        """Save what the neighbours of an entry suggest; returns how many suggestions are new."""
+    async def propose(
+        self, tenant: Tenant, entry: Entry, neighbours: Sequence[Neighbour]
+    ) -> tuple[int, tuple[Suggestion, ...]]:
+        """Save what the neighbours of an entry suggest.
+
+        Returns how many suggestions are new, and the contradictions among all of them.
+        """
         near = self._select_near(neighbours)
         if not near:
-            return 0
+            return 0, ()
         links = await self._links(tenant, entry, near)
         linked = frozenset(end for link in links if entry.id in link.ends for end in link.ends)
         proposals = propose_pairs(entry, near, SettledPairs(linked, linked), self._thresholds)
         proposals += await self._cluster(tenant, entry, near, links)
         if not proposals:
-            return 0
-        return await self._store.add_suggestions(tenant, self._suggestions(proposals))
+            return 0, ()
+        suggestions = self._suggestions(proposals)
+        contradictions = tuple(s for s in suggestions if s.type is SuggestionType.CONTRADICTION)
+        return await self._store.add_suggestions(tenant, suggestions), contradictions
 
     async def propose_for(self, tenant: Tenant, entry: Entry) -> int:
         """Look for neighbours of an entry and save what they suggest; returns how many are new."""
-        return await self.propose(tenant, entry, await self.neighbours(tenant, entry))
+        return (await self.propose(tenant, entry, await self.neighbours(tenant, entry)))[0]
 
     async def review(self, tenant: Tenant, entry: Entry) -> int:
         """Judge the pending suggestions about a changed entry again, and propose new ones.

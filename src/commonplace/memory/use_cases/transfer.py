@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from commonplace.kernel.auth import Tenant
-from commonplace.kernel.clock import Clock
+from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
@@ -33,6 +33,7 @@ from commonplace.memory.formats.rekall import (
 )
 from commonplace.memory.model import Entry, SecretHandling
 from commonplace.memory.store.protocol import MemoryStore
+from commonplace.memory.text import clean_project
 from commonplace.memory.use_cases.drafting import screen_entry
 from commonplace.memory.use_cases.suggestions import Suggestions
 
@@ -129,6 +130,12 @@ def detect_format(path: Path) -> ImportFormat:
     )
 
 
+def read_entries(path: Path, new_id: Callable[[], str]) -> list[Entry]:
+    """Return the entries of an export, or of a file of another program."""
+    builder = EntryBuilder(new_id, utc_now())
+    return _READERS[detect_format(path)](path, builder).entries
+
+
 class Importer:
     """Reads a file whole, then writes all of it in one transaction or nothing."""
 
@@ -160,6 +167,7 @@ class Importer:
             entries,
             batch.links,
             batch.usage,
+            decided=batch.decided,
             with_status=batch.with_status,
             dry_run=options.dry_run,
         )
@@ -218,16 +226,27 @@ async def export_entries(
     format_: ExportFormat,
     *,
     now: datetime,
+    project: str | None = None,
     force: bool = False,
 ) -> Exported:
-    """Write a snapshot of everything that is not deleted.
+    """Write a snapshot of everything that is not deleted, or of one project.
 
-    It is written beside its place and renamed, so that a partial export never appears.
+    Links and decided suggestions come with their entries if all of these do. It is written beside
+    its place and renamed, so that a partial export never appears.
     """
+    project = clean_project(project)
     entries = await store.everything(tenant)
+    if project is not None:
+        entries = tuple(entry for entry in entries if entry.project == project)
     ids = {entry.id for entry in entries}
     links = [link for link in await store.all_links(tenant) if ids >= {*link.ends}]
-    batch = Batch(list(entries), links, await store.usage(tenant, ids))
+    decided = await store.housekeeping.decided(tenant)
+    batch = Batch(
+        list(entries),
+        links,
+        await store.usage(tenant, ids),
+        decided=[suggestion for suggestion in decided if ids >= {*suggestion.entry_ids}],
+    )
     await asyncio.to_thread(_write, batch, path, format_, now, force)
     return Exported(format_, path, len(entries), len(links))
 

@@ -70,11 +70,13 @@ def test_three_episodes_are_one_cluster_by_cosine(embedding_memory: Calls) -> No
     assert cluster["score"] >= 0.8
 
 
-def test_an_edit_turns_a_suggested_link_into_a_contradiction_under_its_id(calls: Calls) -> None:
+def test_an_edit_turns_a_duplicate_into_a_contradiction_under_its_id(
+    calls: Calls,
+) -> None:
     calls.add("Idle connections", IDLE.format(30))
     second = calls.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     [before] = pairs(calls)
-    assert before["suggestion_type"] == "link"
+    assert before["suggestion_type"] == "duplicate"
     calls("memory_update", id=second, content=IDLE.format(90) + " Seen twice.")
     [after] = pairs(calls)
     assert (after["id"], after["suggestion_type"]) == (before["id"], "contradiction")
@@ -82,7 +84,7 @@ def test_an_edit_turns_a_suggested_link_into_a_contradiction_under_its_id(calls:
     assert "90" in after["reason"]
     calls("memory_update", id=second, content=IDLE.format(30) + " Seen twice.")
     [back] = pairs(calls)
-    assert (back["id"], back["suggestion_type"]) == (before["id"], "link")
+    assert (back["id"], back["suggestion_type"]) == (before["id"], "duplicate")
 
 
 def test_an_edit_withdraws_a_suggestion_that_may_return(calls: Calls) -> None:
@@ -100,7 +102,7 @@ def test_an_edit_withdraws_a_suggestion_that_may_return(calls: Calls) -> None:
     assert len(pairs(calls)) == 1
 
 
-def test_an_edit_that_makes_entries_alike_suggests_a_link(calls: Calls) -> None:
+def test_an_edit_that_makes_entries_alike_suggests_a_duplicate(calls: Calls) -> None:
     calls.add("Idle connections", IDLE.format(30))
     second = calls.add("Release notes", "Write them in the imperative, one line for each change.")
     assert pairs(calls) == []
@@ -110,11 +112,11 @@ def test_an_edit_that_makes_entries_alike_suggests_a_link(calls: Calls) -> None:
         title="Idle connections again",
         content=IDLE.format(30) + " Seen twice.",
     )
-    assert [pair["suggestion_type"] for pair in pairs(calls)] == ["link"]
+    assert [pair["suggestion_type"] for pair in pairs(calls)] == ["duplicate"]
 
 
 def test_an_edit_may_suggest_a_contradiction_of_an_accepted_link(calls: Calls) -> None:
-    calls.add("Idle connections", IDLE.format(30))
+    calls.add("Idle connections", IDLE.format(30), type="pattern")
     second = calls.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     calls("rekall_accept_suggestion", suggestion_id=pairs(calls)[0]["id"])
     calls("memory_update", id=second, content=IDLE.format(90) + " Seen twice.")

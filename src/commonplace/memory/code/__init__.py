@@ -1,0 +1,1 @@
+"""Repositories that anchors are compared with: folders, and stored projects of files."""

@@ -1,0 +1,148 @@
+"""What git knows of a folder: its top, its name, the commit, and the last change of a path.
+
+Everything but the last change is read from files of `.git`, without the program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess  # runs git, with nothing of the repository executed
+from collections.abc import Mapping
+from pathlib import Path
+
+from commonplace.memory.anchors import COMMIT
+from commonplace.memory.code.protocol import LastChange
+
+GIT_SECONDS = 5.0
+_FILE_BYTES = 4_000_000  # of a file of `.git`
+_DEEPEST = 5  # references to references
+_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99}?)(?:\.git)?/*\s*\Z")
+_REFERENCE = re.compile(r"refs/[A-Za-z0-9][\w./+@-]{0,250}")
+_ORIGIN = re.compile(r'\[remote "origin"\]([^\[]*)', re.DOTALL)
+_URL = re.compile(r"^\s*url\s*=\s*(\S.*)$", re.MULTILINE)
+# Configuration of a repository can name programs: none of these is needed to read its history.
+_HARMLESS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.attributesFile=/dev/null",
+    "log.showSignature=false",
+    "gpg.program=false",
+    "protocol.allow=never",
+)
+
+
+def find_top(folder: Path) -> Path | None:
+    """Return the nearest folder above that has `.git`."""
+    for place in (folder, *folder.parents):
+        if (place / ".git").exists():
+            return place
+    return None
+
+
+def repository_names(top: Path) -> tuple[str, ...]:
+    """Return the names of a repository: of its origin, if it has one, and of its folder."""
+    found = _ORIGIN.search(_read(_common_folder(top), "config"))
+    url = _URL.search(found[1]) if found else None
+    name = _NAME.search(re.split(r"[/:\\]", url[1].rstrip("/ \t\r"))[-1]) if url else None
+    return tuple(dict.fromkeys(([name[1]] if name else []) + [top.name]))
+
+
+def head_commit(top: Path) -> str:
+    """Return the commit that is checked out; empty if that cannot be told."""
+    own, common = _git_folder(top), _common_folder(top)
+    value = _read(own, "HEAD").strip()
+    for _ in range(_DEEPEST):
+        if not value.startswith("ref:"):
+            break
+        name = value.removeprefix("ref:").strip()
+        if not _REFERENCE.fullmatch(name) or ".." in name:
+            return ""
+        value = (_read(own, name) or _read(common, name)).strip() or _find_packed(common, name)
+    return value if COMMIT.fullmatch(value) else ""
+
+
+def last_change(top: Path, path: str, since: str = "") -> LastChange | None:
+    """Return the last commit after `since` that touched a path; None where git does not tell.
+
+    Its commit is empty if there is none, so that the change is not committed yet.
+    """
+    program = shutil.which("git")
+    if program is None or not (top / ".git").exists():
+        return None
+    configuration = [word for setting in _HARMLESS for word in ("-c", setting)]
+    span = f"{since}..HEAD" if COMMIT.fullmatch(since) else "HEAD"
+    command = [program, "--no-pager", "--literal-pathspecs", *configuration, "log", "-1"]
+    command += ["--format=%H %cI", "--no-show-signature", "--end-of-options", span, "--", path]
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program, its arguments are checked
+            command,
+            cwd=top,
+            env=_environment(top),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode != 0:
+        return last_change(top, path) if since else None  # the commit is not known here
+    commit, _, date = done.stdout[:200].decode("ascii", "replace").strip().partition(" ")
+    if not commit:
+        return LastChange("", "")
+    return LastChange(commit, date) if COMMIT.fullmatch(commit) else None
+
+
+def _environment(top: Path) -> Mapping[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": os.environ.get("HOME", ""),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_CEILING_DIRECTORIES": str(top.parent),
+    }
+
+
+def _git_folder(top: Path) -> Path:
+    """Return the folder of git; a work tree beside it has a file that names it."""
+    place = top / ".git"
+    if place.is_dir():
+        return place
+    text = _read(top, ".git").strip()
+    return top / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else place
+
+
+def _common_folder(top: Path) -> Path:
+    own = _git_folder(top)
+    shared = _read(own, "commondir").strip()
+    return own / shared if shared else own
+
+
+def _find_packed(folder: Path, name: str) -> str:
+    for line in _read(folder, "packed-refs").splitlines():
+        commit, _, packed = line.partition(" ")
+        if packed == name:
+            return commit
+    return ""
+
+
+def _read(folder: Path, name: str) -> str:
+    """Return a small regular file as text; empty if there is none."""
+    try:
+        handle = os.open(folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(_FILE_BYTES).decode("utf-8", "replace")

@@ -1,0 +1,106 @@
+"""Judge whether what a search found answers it, by evidence that does not depend on the store.
+
+The evidence of a match is its cosine plus a share of how much of a perfect match by words it has.
+The latter counts the rare words of the query most, and those that no entry has count against it.
+Each model has two lines. Nothing answers below the lower one: 3 of 100 answerable queries stay
+there, paraphrases without a common word among them. Below the upper one an answer is doubtful: 9
+of 10 questions about something that is not in memory stay there, but also many paraphrases
+(benchmarks/memory_recall.py, ADR 0352).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from commonplace.search.languages import detect_language
+
+WORDS_LINE = 0.06  # of a perfect match, where no model reads the question
+JUDGED_MATCHES = 10
+_WORD = re.compile(r"\w+")
+_QUESTION = re.compile(
+    r"[?\uff1f]\s*$"
+    r"|^\W*(?:how|what|where|when|why|who|whom|whose|which|is|are|was|were|can|could|does|do|did"
+    r"|should|will|would|may|has|have|had"
+    r"|comment|pourquoi|qui|quoi|quand|combien|où|(?:\w+ ){0,2}quel(?:le)?s?|est-ce|\w+-t-(?:on|il"
+    r"|elle)|(?:peut|faut|doit|a|ont|est|sont)-(?:on|il|elle|ils|elles)|qu['\u2019]est|que)\b",
+    re.IGNORECASE,
+)
+
+
+class Verdict(StrEnum):
+    """Whether matches answer a query."""
+
+    LIKELY = "likely"
+    DOUBTFUL = "doubtful"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEvidence:
+    """What speaks for a match: its cosine, and the share of a perfect match by words."""
+
+    cosine: float
+    words: float
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceLines:
+    """The evidence below which nothing answers, and below which an answer is doubtful."""
+
+    words_weight: float
+    nothing: float
+    doubtful: float
+
+
+# Chosen on the tuning half of the questions and measured on the other.
+_LINES = {
+    "all-MiniLM-L6-v2": EvidenceLines(0.2, 0.26, 0.38),
+    "granite-embedding-30m-english": EvidenceLines(0.5, 0.36, 0.51),
+    "quality": EvidenceLines(0.5, 0.32, 0.43),
+    "multilingual-e5-small": EvidenceLines(0.9, 0.31, 0.49),
+}
+# A multilingual model puts two texts of another language nearer to each other than English ones.
+_LINES_OF_OTHER_LANGUAGES = {"multilingual-e5-small": EvidenceLines(0.9, 0.40, 0.55)}
+_WORDS_ALONE = EvidenceLines(1.0, 0.0, WORDS_LINE)
+
+
+def lines_of(identity: str, language: str | None) -> EvidenceLines | None:
+    """Return the lines of a model for a query in a language, None for English.
+
+    Returns None for a model that was not measured.
+    """
+    name = identity.partition("/")[0]
+    lines = _LINES.get(name)
+    return lines if language is None else _LINES_OF_OTHER_LANGUAGES.get(name, lines)
+
+
+def is_question(text: str) -> bool:
+    """Say whether a query is a question, in English, French, or by its question mark."""
+    return _QUESTION.search(text.strip()) is not None
+
+
+def language_of(text: str) -> str | None:
+    """Return the language of a text if it is clearly not English."""
+    return detect_language(text, _WORD.findall(text))
+
+
+def judge(
+    evidence: Iterable[MatchEvidence], lines: EvidenceLines, *, may_answer: bool = False
+) -> Verdict:
+    """Judge the best matches of a query; with `may_answer` they are never ruled out."""
+    best = list(islice(evidence, JUDGED_MATCHES))
+    if not best:
+        return Verdict.NOTHING
+    found = max(match.cosine + lines.words_weight * match.words for match in best)
+    if found >= lines.doubtful:
+        return Verdict.LIKELY
+    return Verdict.NOTHING if found < lines.nothing and not may_answer else Verdict.DOUBTFUL
+
+
+def judge_words(evidence: Iterable[MatchEvidence]) -> Verdict:
+    """Judge the best matches where no model read the query."""
+    return judge([MatchEvidence(0.0, match.words) for match in evidence], _WORDS_ALONE)

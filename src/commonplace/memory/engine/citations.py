@@ -1,0 +1,59 @@
+"""Find citations in a text: `[01HX123] Fix CORS Safari`, the format of `rekall_help`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SHORTEST_ID = 4  # the guide itself cites [01HX]
+# An id starts with its time, so with 0 for the next centuries; a year or a footnote does not.
+_CITATION = re.compile(r"\[(0(?=[0-9A-Z]*[A-Z])[0-9A-HJKMNP-TV-Z]{3,25})\]")
+_MARKUP = re.compile(r"[*_`\"'«»“”]+")
+_END = re.compile(r"[,.;:!?](?=[\s.]|$)|[()\[\]…]")  # not the dot of `Store.add`
+_SHORTENED = re.compile(r"\s*(?:\.\.\.|…)")
+TITLE_CHARACTERS = 200  # of what follows a citation
+LEAST_WORDS = 2  # of a shortened title
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An id in a text, where it is, and what follows it on the line."""
+
+    reference: str
+    line: int
+    column: int
+    following: str
+
+    @property
+    def claimed_title(self) -> str:
+        """Return the title that seems to be claimed; empty if the text only goes on."""
+        words = _clean(_END.split(self.following, maxsplit=1)[0]).split()
+        is_title = bool(words) and not words[0][0].islower()
+        return " ".join(words) if is_title else ""
+
+    def names(self, title: str) -> bool:
+        """Say whether the title, or the beginning of it, follows; also if no title does."""
+        claimed, wanted = self.claimed_title.casefold(), _clean(title).casefold()
+        if not claimed:
+            return True
+        if _clean(self.following).casefold().startswith(wanted):
+            return True
+        is_beginning = wanted.startswith(claimed) and wanted[len(claimed) :][:1] in ("", " ")
+        cut = _END.search(self.following)
+        is_cut = cut is not None and _SHORTENED.match(self.following, cut.start()) is not None
+        return (is_beginning and len(claimed.split()) >= LEAST_WORDS) or (
+            is_cut and wanted.startswith(claimed)
+        )
+
+
+def find_citations(text: str) -> Iterator[Citation]:
+    """Yield the citations of a text in order, lines and columns from 1."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        for found in _CITATION.finditer(line):
+            following = line[found.end() : found.end() + TITLE_CHARACTERS]
+            yield Citation(found[1], number, found.start() + 1, following)
+
+
+def _clean(text: str) -> str:
+    return " ".join(_MARKUP.sub("", text).split())

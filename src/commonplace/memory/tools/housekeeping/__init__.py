@@ -1,0 +1,1 @@
+"""Extended tools that keep memory in order."""

@@ -1,0 +1,99 @@
+"""Which lessons no longer hold: deleted, superseded, contradicted, rewritten, other code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from commonplace.kernel.auth import Tenant
+from commonplace.memory.model import Entry, EntryStatus, RelationType
+from commonplace.memory.store.protocol import MemoryStore
+from commonplace.memory.use_cases.anchoring import AnchorReview
+
+
+@dataclass(frozen=True, slots=True)
+class LessonDoubt:
+    """Why a lesson no longer holds, and since when."""
+
+    reason: str
+    since: datetime
+
+
+class LessonCheck(Protocol):
+    """One more way in which lessons go stale, such as code that changed."""
+
+    async def find_doubts(
+        self, tenant: Tenant, entries: Sequence[Entry], now: datetime
+    ) -> Mapping[str, LessonDoubt]:
+        """Return the entries that no longer hold, by id."""
+        ...
+
+
+class AnchorCheck:
+    """Doubts lessons whose code changed or is gone; when it did is not known."""
+
+    def __init__(self, anchors: AnchorReview) -> None:
+        self._anchors = anchors
+
+    async def find_doubts(
+        self, tenant: Tenant, entries: Sequence[Entry], now: datetime
+    ) -> Mapping[str, LessonDoubt]:
+        compared = await self._anchors.compare(tenant, entries, fresh=True)
+        return {
+            id_: LessonDoubt("code changed", now)
+            for id_, verdicts in compared.items()
+            if any(verdict.is_stale for verdict in verdicts)
+        }
+
+
+class StaleLessons:
+    """Judges lessons by what memory knows of them, and by further checks."""
+
+    def __init__(self, store: MemoryStore, checks: Sequence[LessonCheck] = ()) -> None:
+        self._store = store
+        self._checks = checks
+
+    async def find_stale(
+        self, tenant: Tenant, lessons: Mapping[str, str], now: datetime
+    ) -> Mapping[str, LessonDoubt]:
+        """Return the lessons that no longer hold, by id.
+
+        `lessons` has the digest of each text when it was used, as hex; an empty one is not
+        compared. A lesson that is not found at all was purged.
+        """
+        present = await self._store.get_all(tenant, lessons)
+        doubts: dict[str, LessonDoubt] = {}
+        for id_ in lessons.keys() - present.keys():
+            deleted = await self._store.get(tenant, id_, deleted=True)
+            since = deleted.deleted_at if deleted is not None else None
+            doubts[id_] = LessonDoubt("deleted", since or now)
+        for check in self._checks:
+            doubts |= await check.find_doubts(tenant, tuple(present.values()), now)
+        for id_, digest in lessons.items():
+            entry = present.get(id_)
+            if entry is not None and digest and entry.digest.hex() != digest:
+                doubts[id_] = LessonDoubt("changed", entry.updated_at)
+        doubts |= await self._find_contradicted(tenant, present)
+        for entry in present.values():
+            if entry.superseded_by is not None or entry.status is EntryStatus.OBSOLETE:
+                reason = "superseded" if entry.superseded_by is not None else "obsolete"
+                doubts[entry.id] = LessonDoubt(reason, entry.updated_at)
+        return doubts
+
+    async def _find_contradicted(
+        self, tenant: Tenant, present: Mapping[str, Entry]
+    ) -> Mapping[str, LessonDoubt]:
+        moments: dict[str, datetime] = {}
+        for suggestion in await self._store.pending_contradictions(tenant, present):
+            for id_ in suggestion.entry_ids:
+                moments[id_] = suggestion.created_at
+        for link in await self._store.links_among(tenant, present):
+            if link.relation is RelationType.CONTRADICTS:
+                moments |= dict.fromkeys(link.ends, link.created_at)
+        return {
+            id_: LessonDoubt("contradicted", moment)
+            for id_, moment in moments.items()
+            if id_ in present
+        }

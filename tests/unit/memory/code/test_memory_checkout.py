@@ -1,0 +1,149 @@
+"""Folders are read without following links, leaving them, or waiting."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from commonplace.memory.code.checkout import CheckoutTree
+from commonplace.memory.code.git import head_commit, last_change, repository_names
+from commonplace.memory.code.protocol import FILE_BYTES, UnreadableFileError
+from commonplace.memory.code.repositories import Repositories
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "shop"
+    (made / "src").mkdir(parents=True)
+    (made / "src" / "a.py").write_text("x = 1\n")
+    (tmp_path / "secret.py").write_text("password = 1\n")
+    return made
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=n@localhost")
+    done = subprocess.run(
+        ["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_file_is_read_and_its_version_changes_with_it(folder: Path) -> None:
+    tree = CheckoutTree(folder)
+    before = tree.version("src/a.py")
+    assert tree.read("src/a.py") == b"x = 1\n"
+    (folder / "src" / "a.py").write_text("x = 2\n")
+    os.utime(folder / "src" / "a.py", ns=(1, 1))
+    assert tree.version("src/a.py") != before
+
+
+@pytest.mark.parametrize("path", ["src/b.py", "src/a.py/b.py", "nothing/a.py", "x" * 300])
+def test_what_is_not_there_is_missing(folder: Path, path: str) -> None:
+    tree = CheckoutTree(folder)
+    assert tree.version(path) is None
+    assert tree.read(path) is None
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.py", "/etc/passwd", "src/../../secret.py", "src//a.py", ".git/config", ""]
+)
+def test_a_path_never_leaves_the_folder(folder: Path, path: str) -> None:
+    with pytest.raises(UnreadableFileError):
+        CheckoutTree(folder).read(path)
+
+
+def test_links_are_refused_wherever_they_are(folder: Path) -> None:
+    (folder / "link.py").symlink_to(folder.parent / "secret.py")
+    (folder / "inner.py").symlink_to("src/a.py")
+    (folder / "up").symlink_to(folder.parent)
+    (folder / "loop").symlink_to("loop")
+    tree = CheckoutTree(folder)
+    for path in ("link.py", "inner.py", "up/secret.py", "loop", "loop/a.py"):
+        with pytest.raises(UnreadableFileError, match="link"):
+            tree.read(path)
+        with pytest.raises(UnreadableFileError, match="link"):
+            tree.version(path)
+    assert list(tree.files(".py").versions) == ["src/a.py"]
+
+
+def test_pipes_folders_large_files_and_binaries_are_not_compared(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.py")
+    (folder / "folder.py").mkdir()
+    (folder / "large.py").write_bytes(b"x" * (FILE_BYTES + 1))
+    (folder / "binary.py").write_bytes(b"x\0y")
+    tree = CheckoutTree(folder)
+    for path in ("pipe.py", "folder.py", "large.py", "binary.py"):
+        with pytest.raises(UnreadableFileError):
+            tree.read(path)
+
+
+def test_folders_nested_deeply_and_names_that_are_not_text_are_survived(folder: Path) -> None:
+    deep = folder
+    for _ in range(150):
+        deep = deep / "d"
+    deep.mkdir(parents=True)
+    (deep / "z.py").write_text("z = 1\n")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.py")).write_text("q = 1\n")
+    listed = CheckoutTree(folder).files(".py").versions
+    assert "src/a.py" in listed
+    assert not any(path.endswith("z.py") for path in listed)
+
+
+def test_a_folder_that_is_not_there_is_unreadable_and_not_empty(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError):
+        CheckoutTree(tmp_path / "gone").version("a.py")
+
+
+def test_the_commit_and_the_name_are_read_without_git(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    assert head_commit(folder) == ""
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    commit = git(folder, "rev-parse", "HEAD")
+    assert head_commit(folder) == commit
+    git(folder, "pack-refs", "--all")
+    assert head_commit(folder) == commit
+    assert repository_names(folder) == ("shop",)
+    git(folder, "remote", "add", "origin", "git@example.org:team/market.git")
+    assert repository_names(folder) == ("market", "shop")
+    git(folder, "worktree", "add", "-q", "../branch")
+    assert head_commit(folder.parent / "branch") == commit
+    assert repository_names(folder.parent / "branch") == ("market", "branch")
+
+
+def test_the_last_change_is_told_and_nothing_of_the_repository_runs(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    first = git(folder, "rev-parse", "HEAD")
+    (folder / "src" / "a.py").write_text("x = 3\n")
+    git(folder, "commit", "-qam", "two")
+    trap = folder.parent / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {folder.parent}/ran\n")
+    trap.chmod(0o755)
+    for name in ("core.fsmonitor", "core.pager", "diff.external", "gpg.program", "core.sshCommand"):
+        git(folder, "config", name, str(trap))
+    git(folder, "config", "log.showSignature", "true")
+    change = last_change(folder, "src/a.py", first)
+    assert change is not None
+    assert change.commit == head_commit(folder)
+    uncommitted = last_change(folder, "src/a.py", head_commit(folder))
+    assert uncommitted is not None
+    assert uncommitted.commit == ""
+    assert last_change(folder, "src/a.py", "0" * 40) == change
+    assert not (folder.parent / "ran").exists()
+    assert last_change(folder.parent, "secret.py") is None
+
+
+def test_a_name_means_a_root_or_a_folder_of_it_and_never_a_link(folder: Path) -> None:
+    (folder.parent / "alias").symlink_to(folder)
+    found = Repositories((folder.parent,)).find("local", "shop")
+    assert found is not None
+    assert found.identity == f"folder:{folder}"
+    assert Repositories((folder,)).find("local", "shop") is not None
+    assert Repositories((folder.parent,)).find("local", "alias") is None
+    assert Repositories((folder,)).find("local", "other") is None
+    assert Repositories().find("local", "shop") is None

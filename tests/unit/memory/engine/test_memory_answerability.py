@@ -1,0 +1,88 @@
+"""Whether matches answer a query, by their evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.memory.engine.answerability import (
+    EvidenceLines,
+    MatchEvidence,
+    Verdict,
+    is_question,
+    judge,
+    judge_words,
+    language_of,
+    lines_of,
+)
+
+LINES = EvidenceLines(words_weight=0.5, nothing=0.3, doubtful=0.4)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "words", "verdict"),
+    [
+        (0.45, 0.0, Verdict.LIKELY),
+        (0.20, 0.5, Verdict.LIKELY),
+        (0.35, 0.0, Verdict.DOUBTFUL),
+        (0.25, 0.0, Verdict.NOTHING),
+    ],
+)
+def test_meaning_and_words_add_up(cosine: float, words: float, verdict: Verdict) -> None:
+    assert judge([MatchEvidence(cosine, words)], LINES) is verdict
+
+
+def test_the_best_of_several_matches_counts() -> None:
+    evidence = [MatchEvidence(0.1, 0.0), MatchEvidence(0.5, 0.0)]
+    assert judge(evidence, LINES) is Verdict.LIKELY
+
+
+def test_what_may_answer_for_another_reason_is_not_ruled_out() -> None:
+    assert judge([MatchEvidence(0.1, 0.0)], LINES, may_answer=True) is Verdict.DOUBTFUL
+
+
+def test_no_match_is_no_answer() -> None:
+    assert judge([], LINES, may_answer=True) is Verdict.NOTHING
+    assert judge_words([]) is Verdict.NOTHING
+
+
+def test_words_alone_cast_doubt_and_never_rule_out() -> None:
+    assert judge_words([MatchEvidence(0.9, 0.01)]) is Verdict.DOUBTFUL
+    assert judge_words([MatchEvidence(0.0, 0.2)]) is Verdict.LIKELY
+
+
+def test_a_model_has_lines_by_its_name_and_an_unknown_one_has_none() -> None:
+    english = lines_of("multilingual-e5-small/int8/abc", None)
+    french = lines_of("multilingual-e5-small/int8/abc", "french")
+    assert english is not None
+    assert french is not None
+    assert english.nothing < french.nothing
+    assert lines_of("words/1", None) is None
+    assert lines_of("all-MiniLM-L6-v2/int8/x", "french") == lines_of("all-MiniLM-L6-v2", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How does the billing system work",
+        "does it scale?",
+        "Pourquoi la session expire",
+        "à quelle heure a lieu la sauvegarde",
+        "en combien de temps ?",
+        "peut-on récupérer un compte supprimé",
+        "¿Dónde están los registros?",
+    ],
+)
+def test_questions_are_told_from_keywords(text: str) -> None:
+    assert is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["erreur navigateur Apple", "photos from phones are shown rotated", "ENOENT /tmp/a"]
+)
+def test_keywords_and_symptoms_are_no_questions(text: str) -> None:
+    assert not is_question(text)
+
+
+def test_the_language_of_a_query_is_told_by_its_common_words() -> None:
+    assert language_of("pourquoi l'annuaire est-il lent") == "french"
+    assert language_of("why is the directory slow") is None

@@ -1,0 +1,40 @@
+"""Citations are found in texts, and compared with titles."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.memory.engine.citations import find_citations
+
+
+def test_the_format_of_the_guide_is_found_with_its_place() -> None:
+    text = 'Intro\nSelon [01HX123] Fix CORS Safari, le problème\n- "[01HX] Titre..."'
+    found = list(find_citations(text))
+    assert [(c.reference, c.line, c.column) for c in found] == [("01HX123", 2, 7), ("01HX", 3, 4)]
+    assert found[0].claimed_title == "Fix CORS Safari"
+
+
+@pytest.mark.parametrize("text", ["[1]", "[2024]", "[x]", "[01hx123]", "[0123]", "[ ]", "[HTTP]"])
+def test_footnotes_years_and_words_are_no_citations(text: str) -> None:
+    assert list(find_citations(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "expected"),
+    [
+        ("[01HX123] Fix CORS Safari, le problème", "Fix CORS Safari header", True),
+        ("[01HX123] **Fix CORS Safari header** says", "Fix CORS Safari header", True),
+        ("[01HX123] Fix CORS Safari header says so", "Fix CORS Safari header", True),
+        ("[01HX123] Fix...", "Fix CORS Safari header", True),
+        ("[01HX123] Store.add commits. Then", "Store.add commits under the lock", True),
+        ("as [01HX123] says", "Fix CORS Safari header", True),
+        ("see [01HX123].", "Fix CORS Safari header", True),
+        ("[01HX123] Fix the timeout", "Fix CORS Safari header", False),
+        ("[01HX123] Fix", "Fix CORS Safari header", False),
+    ],
+)
+def test_a_title_after_the_id_is_the_title_or_its_beginning(
+    text: str, title: str, expected: bool
+) -> None:
+    (citation,) = find_citations(text)
+    assert citation.names(title) is expected
