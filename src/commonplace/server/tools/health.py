@@ -51,7 +51,7 @@ def tool(service: ServerService, trace: Callable[[str, Json], object]) -> Tool:
         name="health_check",
         toolset="server",
         title="Health check",
-        description="Check that the server answers. Returns its status, the time and its version.",
+        description="Status, time and version of the server.",
         input=Nothing,
         output=HealthCheckOutput,
         handler=health_check,

@@ -1,0 +1,1 @@
+"""What matters for a task, from every domain: rules, lessons, passages and API operations."""

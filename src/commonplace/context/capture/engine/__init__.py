@@ -1,0 +1,1 @@
+"""Extract proposals from a transcript: pure functions without I/O."""

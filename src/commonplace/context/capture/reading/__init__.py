@@ -1,0 +1,1 @@
+"""Read transcripts of clients, whatever is in them, within limits."""

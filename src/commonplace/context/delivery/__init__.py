@@ -1,0 +1,1 @@
+"""Delivery of rules and context to clients that did not ask: hooks."""

@@ -1,0 +1,1 @@
+"""Choose, cut and count the items of a pack. Pure."""

@@ -1,0 +1,230 @@
+"""Fill a pack: the split of the budget follows from the evidence of each question (ADR 0320).
+
+The best candidate of each section comes first, then the others by their chance, lowered for each
+one that their section already has. What a candidate may take of the remaining budget is its share
+of the chances that still wait in other sections; a longer text is cut to that share, and grows
+again if tokens are left at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from commonplace.context.engine.excerpt import cut_lines_around, cut_prose
+from commonplace.context.engine.task import TaskReading
+from commonplace.context.engine.wire import MOST_TOKENS, count_item, count_json, count_pack
+from commonplace.context.model import ContextCandidate, ContextPack, PackItem, PackSection
+from commonplace.kernel.ref import Ref
+
+ID_BYTES = 8
+DECAY = 0.85  # of a chance, for each item that its section already has
+SEPARATOR_TOKENS = 3  # between two items
+SECTION_TOKENS = 8  # name and brackets of a section
+LEAST_ITEM_TOKENS = 60  # a smaller rest of the budget shows nothing
+FOLLOWING = 0.6  # of a chance that waits in the same section, for each place behind
+MOST_FOLLOWING = 4
+LEAST_SHARE_TOKENS = 250  # that the likeliest candidate may take, whatever waits elsewhere
+
+
+def fill_pack(
+    task: TaskReading,
+    candidates: Sequence[ContextCandidate],
+    empty: Sequence[PackSection],
+    notes: Sequence[str] = (),
+    *,
+    explain: bool = False,
+    known: int = 0,
+    beyond: Mapping[PackSection, int] | None = None,
+) -> ContextPack:
+    """Return the pack; its tokens never exceed the budget of the question.
+
+    `empty` are the sections without evidence; `known` counts what an earlier pack already had,
+    `beyond` the candidates of each section that were not even considered.
+    """
+    question = task.question
+    everything: dict[PackSection, int] = dict(beyond or {})
+    for candidate in candidates:
+        everything[candidate.section] = everything.get(candidate.section, 0) + 1
+    frame = ContextPack(
+        "0" * 2 * ID_BYTES,
+        (),
+        tuple(empty),
+        everything,
+        tuple(notes),
+        question.budget,
+        known=known,
+    )
+    while frame.notes and count_pack(frame, explain) > question.budget // 3:
+        frame = replace(frame, notes=frame.notes[:-1])
+    sections = SECTION_TOKENS * len(everything)
+    filling = _Filling(task, candidates, explain, question.budget - count_pack(frame, explain))
+    filling.left -= sections
+    filling.run()
+    while True:
+        items = filling.items()
+        cut = {
+            section: count - sum(item.candidate.section is section for item in items)
+            for section, count in everything.items()
+        }
+        pack = replace(
+            frame,
+            id=identify(task, items),
+            items=items,
+            cut={section: count for section, count in cut.items() if count},
+        )
+        tokens = count_pack(pack, explain)
+        if tokens <= question.budget or not filling.drop_last():
+            return replace(pack, tokens=tokens)
+
+
+class _Filling:
+    """The choice of items for one pack."""
+
+    def __init__(
+        self,
+        task: TaskReading,
+        candidates: Sequence[ContextCandidate],
+        explain: bool,
+        tokens: int,
+    ) -> None:
+        self._task = task
+        self._candidates = candidates
+        self._explain = explain
+        self._chosen: dict[int, PackItem] = {}  # by position, in the order they were chosen
+        self._counts: dict[PackSection, int] = {}
+        self.left = tokens
+
+    def items(self) -> tuple[PackItem, ...]:
+        """Return the items in the order of their sections."""
+        return tuple(self._chosen[at] for at in sorted(self._chosen))
+
+    def drop_last(self) -> bool:
+        """Leave out the item that was chosen last; False if there is none."""
+        if not self._chosen:
+            return False
+        self._chosen.popitem()
+        return True
+
+    def run(self) -> None:
+        """Choose references of binding rules first, then everything by its chance."""
+        waiting = list(range(len(self._candidates)))
+        for at in waiting:
+            if self._candidates[at].binding:
+                self._put(at, self._make(self._candidates[at], "", cut=True))
+        while waiting:
+            at = max(waiting, key=self._turn)
+            waiting.remove(at)
+            self._choose(at, waiting)
+        for at in list(self._chosen):
+            if self._chosen[at].cut:
+                self._choose(at, ())
+
+    def _turn(self, at: int) -> tuple[bool, bool, float, int]:
+        """Return what decides whose turn it is."""
+        candidate = self._candidates[at]
+        is_first = candidate.section not in self._counts
+        return candidate.binding, is_first, self._worth(at), -at
+
+    def _worth(self, at: int) -> float:
+        candidate = self._candidates[at]
+        return candidate.chance * DECAY ** self._counts.get(candidate.section, 0)
+
+    def _choose(self, at: int, waiting: Sequence[int]) -> None:
+        candidate = self._candidates[at]
+        reserved = self._cost(at)
+        room = self.left + reserved
+        whole = self._make(candidate, candidate.text)
+        allowed = self._share(at, waiting, room)
+        if whole.tokens + SEPARATOR_TOKENS <= min(room, allowed):
+            self._put(at, whole)
+        elif room >= LEAST_ITEM_TOKENS:
+            shorter = self._shorten(candidate, min(room, allowed) - SEPARATOR_TOKENS)
+            if shorter is not None and shorter.tokens + SEPARATOR_TOKENS <= room:
+                self._put(at, shorter)
+        if at in self._chosen:
+            self._counts[candidate.section] = self._counts.get(candidate.section, 0) + 1
+
+    def _share(self, at: int, waiting: Sequence[int], room: int) -> int:
+        """Return what a candidate may take, by the chances that wait.
+
+        Of another section the best one counts, of its own the next few, less each time.
+        """
+        section = self._candidates[at].section
+        others: dict[PackSection, float] = {}
+        following: list[float] = []
+        for other in waiting:
+            candidate = self._candidates[other]
+            if candidate.section is section:
+                following.append(candidate.chance)
+            else:
+                others[candidate.section] = max(
+                    others.get(candidate.section, 0.0), self._worth(other)
+                )
+        following.sort(reverse=True)
+        decay = DECAY ** self._counts.get(section, 0)
+        beside = sum(
+            chance * decay * FOLLOWING**place
+            for place, chance in enumerate(following[:MOST_FOLLOWING], 1)
+        )
+        own = self._worth(at)
+        share = own / (own + sum(others.values()) + beside) if own else 0.0
+        return max(int(share * room), LEAST_SHARE_TOKENS)
+
+    def _shorten(self, candidate: ContextCandidate, most: int) -> PackItem | None:
+        """Return the item with a part of its text."""
+        bare = self._make(candidate, "", cut=True)
+        room = most - bare.tokens - 4  # the name of the text
+        if room <= 0 or not candidate.text:
+            return None
+        terms = self._task.terms
+        if candidate.line:
+            lines = cut_lines_around(candidate.text, terms, room, count_json)
+            if lines is None:
+                return None
+            before, text = lines
+            first = candidate.line + before
+            ref = _with_lines(candidate.ref, first, first + text.count("\n"))
+            return self._make(candidate, text, ref=ref, cut=True)
+        text = cut_prose(candidate.text, terms, room, count_json)
+        return self._make(candidate, text, cut=True) if text else None
+
+    def _make(
+        self, candidate: ContextCandidate, text: str, *, ref: str = "", cut: bool = False
+    ) -> PackItem:
+        item = PackItem(candidate, ref or candidate.ref, text, MOST_TOKENS, cut)
+        return replace(item, tokens=count_item(item, self._explain))
+
+    def _cost(self, at: int) -> int:
+        item = self._chosen.get(at)
+        return item.tokens + SEPARATOR_TOKENS if item is not None else 0
+
+    def _put(self, at: int, item: PackItem) -> None:
+        """Put an item into the pack, or in the place of a shorter form, if it fits."""
+        needed = item.tokens + SEPARATOR_TOKENS - self._cost(at)
+        if needed <= self.left:
+            self.left -= needed
+            self._chosen[at] = item
+
+
+def _with_lines(ref: str, first: int, last: int) -> str:
+    return str(replace(Ref.parse(ref), lines=(first, last)))
+
+
+def identify(task: TaskReading, items: Sequence[PackItem]) -> str:
+    """Return the id of a pack: the same question and the same items give the same id."""
+    digest = hashlib.blake2b(_bytes(repr(task.question)), digest_size=ID_BYTES)
+    for item in items:
+        digest.update(_bytes(f"\0{item.ref}\0{item.text}\0{item.candidate.updated}"))
+    return digest.hexdigest()
+
+
+def digest_of(candidate: ContextCandidate) -> str:
+    """Return what changes when a candidate's text does; of a passage, when its file does."""
+    told = candidate.updated if candidate.line else candidate.text
+    return hashlib.blake2b(_bytes(told), digest_size=6).hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Find in all toolsets at once, and read whatever a reference names."""

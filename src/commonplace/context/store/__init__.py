@@ -1,0 +1,1 @@
+"""Packs that were given, and what was said about them."""

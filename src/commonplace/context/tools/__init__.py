@@ -1,0 +1,1 @@
+"""Tools of context."""

@@ -1,0 +1,89 @@
+"""No secret and no hidden character survives, and ordinary text does."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+
+from commonplace.context.capture.engine.cleaning import MASK, clean_text
+
+WORD = string.ascii_letters + string.digits
+
+
+def draw(count: int, letters: str = WORD) -> str:
+    chance = random.Random(count)
+    return "".join(chance.choice(letters) for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("template", "secret"),
+    [
+        ("export TOKEN={}", draw(24)),
+        ("password: {}", "Tulip7x#"),
+        ("the password is {}", "hunter22"),
+        ("my passwd={}", "abcd1234"),
+        ("login with -u admin:{} please", "s3cret9x"),
+        ("mysql -u root -p{} shop", "pw9abcde"),
+        ("curl -H 'Authorization: Bearer {}' x", draw(40)),
+        ("psql postgres://shop:{}@db:5432/shop", "Kr7abcdefg!"),
+        ("the key {} leaked", draw(40)),
+        ("id {} in the log", draw(64, "0123456789abcdef")),
+        ("client_secret = '{}'", draw(32)),
+        ("card {}", "4111 1111 1111 1111"),
+        ("das Passwort lautet {}", "Sommer2026!"),
+        ("la contraseña es {}", "Verano2026!"),
+        ("docker login -u bob -p {} registry", "D0ckerPw1"),
+        ("redis-cli -a {} ping", "Redis9pass"),
+        ("--password '{}' is used", "my pass 9"),
+        ("my password is {}", "opensesame"),
+        ("the password {} works", "hunter2x9"),
+        ("pw: {}", "Zk81mmx"),
+        ("the pin is {}", "482193"),
+        ("alter user x identified by '{}'", "Sql9pass"),
+        ("db.prod:5432:shop:admin:{}", "Pgpass99x"),
+        ("seed phrase: {}", "witch collapse practice feed shame open"),
+        ("HEROKU_API_KEY={}", "9b2d6f1a-3c4e-4f5a-8b7c-1d2e3f4a5b6c"),
+        ("license ABCDE-12345-{}", "FGHIJ-67890-KLMNO"),
+        ("ssh {}", "AAAAB3NzaC1yc2EAAAADAQABAAABgQ" + draw(60)),
+    ],
+)
+def test_secrets_are_masked(template: str, secret: str) -> None:
+    cleaned = clean_text(template.format(secret))
+    assert secret not in cleaned
+    assert MASK in cleaned
+
+
+def test_a_secret_split_by_hidden_characters_is_masked() -> None:
+    secret = "ghp_" + draw(36)
+    hidden = secret[:10] + "\u200b" + secret[10:20] + "\u2060" + secret[20:]
+    assert clean_text(f"use {hidden} here") == f"use {MASK} here"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token is refreshed every hour.",
+        "pytest -q tests/api/test_invoices.py::test_total",
+        "src/commonplace/context/capture/engine/cleaning.py line 120",
+        "Set DATABASE_URL to use query macros online, or run cargo sqlx prepare",
+        "commit 1a2b3c4 of 2026-11-18T10:00:00Z",
+        "Passwords must be hashed with argon2.",
+        "npx playwright install --with-deps chromium",
+        "django.db.utils.ProgrammingError: column does not exist",
+        "ImportError: cannot import name DjangoFilterConnectionField",
+        "password: required",
+        "docker run -p 8080:80 nginx",
+        "docker compose -p shop up -d",
+        "the secret is stored in vault",
+        "uses: actions/checkout@v4",
+        "redis-cli -p 6379 ping",
+    ],
+)
+def test_ordinary_text_is_left_as_it_is(text: str) -> None:
+    assert clean_text(text) == text
+
+
+def test_escape_sequences_and_hidden_characters_are_dropped() -> None:
+    assert clean_text("\x1b[31mred\x1b[0m a\u202eb\u200bc\x00") == "red abc"
