@@ -64,6 +64,15 @@ class Core:
             + b"}"
         )
 
+    def for_product(self, product: Product) -> Core:
+        """Return a core of the same process for clients that are offered something else.
+
+        They share the bytes that may wait undecoded.
+        """
+        other = Core(product)
+        other.undecoded = self.undecoded
+        return other
+
     def initialize(self, params: Json) -> tuple[str, bytes]:
         """Return the negotiated version and the encoded result."""
         version = negotiate(params)
@@ -84,7 +93,7 @@ class Core:
             "ttlMs": 0,
             "cacheScope": "private",
         }
-        return orjson.dumps(self._add_envelope(result))
+        return orjson.dumps(self.add_envelope(result))
 
     def acceptance(self, method: str | None, name: str | None) -> Acceptance:
         """Return the limits of a method or tool; while neither is known, the widest of all."""
@@ -194,7 +203,7 @@ class Core:
         Raises RpcError where the protocol wants an error object: an unknown tool.
         """
         if stateless and isinstance(outcome.output, RawResult):
-            return [encode_raw(self._add_envelope(raw_result(outcome.output))), b"}"]
+            return [encode_raw(self.add_envelope(raw_result(outcome.output))), b"}"]
         body = self._call_body(outcome)
         body.append(self._stamp if stateless else b"}")
         return body
@@ -214,7 +223,7 @@ class Core:
             raise RpcError(INVALID_PARAMS, error.message, tool_error(self._naming.suggest(error)))
         return [self._naming.write(encode_failure(error, outcome.tool))]
 
-    def _add_envelope(self, result: Mapping[str, Json]) -> JsonObject:
+    def add_envelope(self, result: Mapping[str, Json]) -> JsonObject:
         """Add what every stateless result carries; the result's own fields win."""
         meta = {SERVER_INFO_KEY: self.product.server_info, **(result.get("_meta") or {})}
         return {"resultType": "complete", **result, "_meta": meta}

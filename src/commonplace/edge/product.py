@@ -45,6 +45,46 @@ class Features(Protocol):
         ...
 
 
+class ToolCalls(Protocol):
+    """Calls a tool with the permissions of one client. Raises CommonplaceError."""
+
+    async def __call__(self, tool: str, arguments: Mapping[str, Json]) -> JsonObject: ...
+
+
+class Offering(Protocol):
+    """Resources, prompts and completions of the product, answered by tool calls.
+
+    Results have the form of MCP. Errors are CommonplaceError.
+    """
+
+    def list_templates(self) -> JsonObject: ...
+
+    def list_prompts(self) -> JsonObject: ...
+
+    async def list_resources(self, call: ToolCalls, cursor: str | None) -> JsonObject: ...
+
+    async def read_resource(self, call: ToolCalls, uri: str) -> JsonObject: ...
+
+    async def find_fingerprint(self, call: ToolCalls, uri: str) -> str:
+        """Return a text that changes with a resource."""
+        ...
+
+    async def get_prompt(
+        self, call: ToolCalls, name: str, arguments: Mapping[str, str]
+    ) -> JsonObject: ...
+
+    async def complete(
+        self, call: ToolCalls, target: str, argument: str, value: str, given: Mapping[str, str]
+    ) -> JsonObject: ...
+
+
+OFFERING_CAPABILITIES: Mapping[str, Json] = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"subscribe": True, "listChanged": False},
+}
+
+
 class Observer(Protocol):
     """Receives handshakes, first frames and malformed lines, but no content."""
 
@@ -77,7 +117,8 @@ class Product:
     name: str = "commonplace"
     title: str = "Commonplace"
     selection: Selection = field(default_factory=Selection)
-    features: Features | None = None
+    features: Features | None = None  # replaces the offering, for tests
+    offering: Offering | None = None
     authenticate: Authenticate = _local_caller
     stdio_auth: Callable[[], AuthContext] = local_user
     max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -93,6 +134,12 @@ class Product:
         return {"name": self.name, "title": self.title, "version": self.version}
 
     @property
+    def has_more_than_tools(self) -> bool:
+        """Tell whether there are methods that the SDK answers."""
+        return self.features is not None or self.offering is not None
+
+    @property
     def capabilities(self) -> JsonObject:
-        extra = self.features.capabilities if self.features else {}
+        own = OFFERING_CAPABILITIES if self.offering else {}
+        extra = self.features.capabilities if self.features else own
         return {**extra, "tools": {"listChanged": False}}

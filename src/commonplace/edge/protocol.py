@@ -78,6 +78,13 @@ def check_meta(params: Json) -> None:
         )
 
 
+def progress_token(params: Json) -> str | int | None:
+    """Return the token under which a client wants to hear of progress, if it does."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if isinstance(token, (str, int)) and not isinstance(token, bool) else None
+
+
 def check_batch(values: JsonArray) -> None:
     """Refuse a batch without members, or with too many of them."""
     if not values:

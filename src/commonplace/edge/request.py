@@ -61,3 +61,7 @@ class Request:
     def accepts_json(self) -> bool:
         accepted = self.headers.get("accept", "")
         return "application/json" in accepted or "*/*" in accepted
+
+    @property
+    def accepts_events(self) -> bool:
+        return "text/event-stream" in self.headers.get("accept", "")

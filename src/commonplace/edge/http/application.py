@@ -1,4 +1,4 @@
-"""The ASGI application: /mcp, /rpc, the probes of machines, and the routes of others."""
+"""The ASGI application: /mcp, /rpc, plain endpoints, the probes of machines, and other routes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from commonplace.edge.core import Core
 from commonplace.edge.http.draining import Draining
 from commonplace.edge.http.mcp import McpEndpoint
 from commonplace.edge.http.middleware import mcp_chain, rpc_chain
+from commonplace.edge.http.plain import PlainEndpoint
 from commonplace.edge.http.reach import HttpOptions
 from commonplace.edge.http.rpc import RpcEndpoint
 from commonplace.edge.http.sdk_host import SdkHost
@@ -29,6 +30,15 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
     mcp = mcp_chain(product, options, McpEndpoint(core, sdk, body_seconds, options.sessions))
     rpc = rpc_chain(product, options, RpcEndpoint(core, body_seconds))
 
+    plain = [
+        Route(
+            path,
+            endpoint=rpc_chain(product, options, PlainEndpoint(core, tool, body_seconds)),
+            methods=["POST", "OPTIONS"],
+        )
+        for path, tool in options.plain.items()
+    ]
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
@@ -43,6 +53,7 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
         routes=[
             Route("/mcp", endpoint=mcp),
             Route("/rpc", endpoint=rpc, methods=["POST", "OPTIONS"]),
+            *plain,
             Route("/healthz", healthz),
             Route("/readyz", _readyz(product, options.draining)),
             *options.routes,

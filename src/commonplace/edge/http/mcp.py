@@ -12,11 +12,13 @@ from starlette.responses import Response
 
 from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import CALL_CANCELLED, INVALID_REQUEST, PARSE_ERROR
+from commonplace.dispatch.tool import SILENT, ClientChannel
 from commonplace.edge.core import Core, needs_channel
 from commonplace.edge.http.body import read_body, replay
 from commonplace.edge.http.responses import STATUS_OF_RPC, send_json, unauthorized
 from commonplace.edge.http.routing import MessageRouter
 from commonplace.edge.http.sdk_host import SdkHost
+from commonplace.edge.http.streams import AnswerStream
 from commonplace.edge.intake import IncomingMessage
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
@@ -27,6 +29,7 @@ from commonplace.edge.jsonrpc import (
     encode_result,
     parse_message,
 )
+from commonplace.edge.progress import ProgressChannel
 from commonplace.edge.protocol import (
     BATCH_VERSION,
     check_batch,
@@ -62,6 +65,13 @@ class WholeAnswer(NamedTuple):
     body: bytes
 
 
+class LargeRequest(NamedTuple):
+    """A request that only the core decodes, and the stream of its answer."""
+
+    incoming: IncomingMessage
+    stream: AnswerStream
+
+
 class McpEndpoint:
     """POST, GET and DELETE of /mcp."""
 
@@ -85,9 +95,10 @@ class McpEndpoint:
         if scope["method"] != "POST":
             return await self._sdk.serve(request, scope, receive, send)
         incoming = self._core.begin_message(request.quota_name)
+        stream = AnswerStream(send)
         try:
             await read_body(receive, incoming, self._body_seconds)
-            answer = await self._answer(request, incoming)
+            answer = await self._answer(request, incoming, stream)
             body = incoming.raw if answer is TO_SDK else b""
         except CommonplaceError as error:  # the sessions of the team cannot be read
             return await unauthorized(error)(scope, receive, send)
@@ -95,6 +106,8 @@ class McpEndpoint:
             incoming.close()
         if answer is TO_SDK:
             await self._sdk.serve(request, scope, replay(_for_sdk(body), receive), send)
+        elif stream.is_open:
+            await stream.end(answer.body)
         elif answer.body:
             await send_json(send, answer.status, answer.body)
         else:
@@ -102,7 +115,7 @@ class McpEndpoint:
         return None
 
     async def _answer(
-        self, request: Request, incoming: IncomingMessage
+        self, request: Request, incoming: IncomingMessage, stream: AnswerStream
     ) -> WholeAnswer | Literal[Delegation.TO_SDK]:
         if not request.is_json:
             return TO_SDK
@@ -123,7 +136,8 @@ class McpEndpoint:
             return WholeAnswer(status, encode_error(invalid.request_id, invalid.error))
         if message.method is None and self._router is not None:
             return WholeAnswer(202, b"") if await self._router.route(request, message) else TO_SDK
-        answer = await self._answer_message(request, message, incoming)
+        large = LargeRequest(incoming, stream) if incoming.is_large else None
+        answer = await self._answer_message(request, message, large)
         return TO_SDK if answer is TO_SDK else WholeAnswer(200, answer)
 
     async def _answer_batch(self, request: Request, values: JsonArray) -> WholeAnswer:
@@ -159,7 +173,7 @@ class McpEndpoint:
         )
 
     async def _answer_message(
-        self, request: Request, message: Message, incoming: IncomingMessage | None = None
+        self, request: Request, message: Message, large: LargeRequest | None = None
     ) -> bytes | Literal[Delegation.TO_SDK]:
         if message.method == "notifications/cancelled":
             await self._cancel_call(request, message)
@@ -176,7 +190,6 @@ class McpEndpoint:
             stateless or self._sdk.holds_session(request) or await self._sdk.finds_session(request)
         ):
             return TO_SDK
-        large = incoming if incoming is not None and incoming.is_large else None
         try:
             if message.method == "ping":
                 return TO_SDK if stateless else encode_result(message.id, b"{}")
@@ -194,15 +207,18 @@ class McpEndpoint:
         message: Message,
         request_id: RequestId,
         stateless: bool,
-        large: IncomingMessage | None,
+        large: LargeRequest | None,
     ) -> bytes | Literal[Delegation.TO_SDK]:
         tool = self._core.find_tool(message.params)
+        channel: ClientChannel = SILENT
         if large is not None:
-            # the core answers without progress, which is optional: the SDK would decode it again
-            large.drop()
+            # the core answers, and sends progress: the SDK would decode the message again
+            large.incoming.drop()
+            if request.accepts_events:
+                channel = ProgressChannel(large.stream.notify, message.params)
         elif needs_channel(message.params, tool):
             return TO_SDK
-        started = self._core.start_call(request, message.params, tool)
+        started = self._core.start_call(request, message.params, tool, channel)
         outcome = (
             started
             if isinstance(started, Outcome)

@@ -60,7 +60,7 @@ def mcp_chain(product: Product, options: HttpOptions, endpoint: Endpoint) -> Cha
 
 
 def rpc_chain(product: Product, options: HttpOptions, endpoint: Endpoint) -> Chain:
-    """Return /rpc: POST of one bare JSON-RPC request."""
+    """Return an endpoint for POST of one JSON body: /rpc, and plain endpoints."""
     handler = authenticate(product, require_json(answer_refused_bodies(endpoint)))
     handler = preflight(options, "POST", allow_method("POST", handler))
     return Chain(share_with_origins(options, check_reach(options, handler)))

@@ -34,7 +34,8 @@ class HttpOptions:
 
     Empty `allowed_hosts` means any Host, for servers behind keys and a proxy. `public_url` is the
     address that clients use if a proxy is in front of the server. `on_stop` is called when the
-    server begins to stop, before it waits for open requests.
+    server begins to stop, before it waits for open requests. `plain` has the tools with an address
+    of their own, by path.
     """
 
     public_url: str = ""
@@ -45,6 +46,7 @@ class HttpOptions:
     on_stop: Sequence[StopCallback] = ()
     draining: Draining = field(default_factory=Draining)
     sessions: SessionDirectory | None = None  # shared by the servers of a team
+    plain: Mapping[str, str] = field(default_factory=dict)
 
 
 def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import orjson
 from commonplace.dispatch.tool import ClientChannel
 from commonplace.edge.core import LIST_TTL_MS, Core
 from commonplace.edge.jsonrpc import RpcError
-from commonplace.edge.protocol import STATELESS_VERSION
+from commonplace.edge.protocol import STATELESS_VERSION, progress_token
 from commonplace.edge.request import Request
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.json_types import Json
@@ -31,7 +31,7 @@ def build_server(core: Core, stdio_request: Request | None) -> Server[Any]:
     from mcp.server.lowlevel import Server
 
     product = core.product
-    extra: Mapping[str, Any] = product.features.handlers() if product.features else {}
+    extra = _more_handlers(core, stdio_request)
     server: Server[Any] = Server(
         product.name,
         version=product.version,
@@ -48,6 +48,19 @@ def build_server(core: Core, stdio_request: Request | None) -> Server[Any]:
     )
     server.middleware.extend(extra.get("middleware", ()))
     return server
+
+
+def _more_handlers(core: Core, stdio_request: Request | None) -> Mapping[str, Any]:
+    product = core.product
+    if product.features is not None:
+        return product.features.handlers()
+    if product.offering is None:
+        return {}
+    from commonplace.edge.sdk.offering import OfferingHandlers
+
+    return OfferingHandlers(
+        core, product.offering, lambda ctx: _request_of(ctx, stdio_request)
+    ).handlers()
 
 
 def _list_handler(
@@ -109,6 +122,10 @@ class SdkChannel(ClientChannel):
 
     def __init__(self, ctx: SdkContext) -> None:
         self._ctx = ctx
+
+    @property
+    def wants_progress(self) -> bool:
+        return progress_token(self._ctx.params) is not None
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None

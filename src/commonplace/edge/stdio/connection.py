@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.dispatch.call import Outcome
 from commonplace.dispatch.error_table import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
@@ -23,6 +23,8 @@ from commonplace.edge.jsonrpc import (
     parse_message,
     rpc_error,
 )
+from commonplace.edge.offered import OFFERED, answer_offered
+from commonplace.edge.progress import ProgressChannel
 from commonplace.edge.protocol import (
     BATCH_VERSION,
     STATELESS_VERSION,
@@ -34,8 +36,9 @@ from commonplace.edge.protocol import (
 )
 from commonplace.edge.request import Request
 from commonplace.edge.results import encode_bare
-from commonplace.edge.stdio.answers import BatchAnswers, ProgressChannel, Send
+from commonplace.edge.stdio.answers import BatchAnswers, Send
 from commonplace.edge.stdio.in_flight import CallsInFlight
+from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import SHUTTING_DOWN, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonArray, JsonObject
 
@@ -43,8 +46,10 @@ if TYPE_CHECKING:
     from commonplace.edge.sdk.peer import SdkPeer
 
 log = logging.getLogger("commonplace.edge")
+T = TypeVar("T")
 
 STATELESS_METHODS = frozenset({"server/discover", "subscriptions/listen"})
+SUBSCRIPTIONS = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
 SDK_METHODS = STATELESS_METHODS | {
     "completion/complete",
     "logging/setLevel",
@@ -65,14 +70,22 @@ DEFECT = internal_error("The server failed on this request.")
 class Connection:
     """Answers lines. It never raises: every request and every malformed line gets an answer."""
 
-    def __init__(self, core: Core, send: Send, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        core: Core,
+        send: Send,
+        on_exit: Callable[[], None],
+        caller: AuthContext | None = None,
+    ) -> None:
         product = core.product
         self._core = core
         self._send = send
         self._on_exit = on_exit
         self._observer = product.observer
         self._frames_watched = WATCHED_FRAMES if self._observer.watches_frames else 0
-        self._request = Request(replace(product.stdio_auth(), agent=True), product.selection)
+        self._request = Request(
+            replace(caller or product.stdio_auth(), agent=True), product.selection
+        )
         self._version: str | None = None
         self._stateless = False
         self._initialize: JsonObject | None = None
@@ -249,20 +262,27 @@ class Connection:
         )
 
     def _answer_feature(self, message: Message, request_id: RequestId, send: Send) -> None:
-        """Answer a method of the SDK; a product without features needs no session of it."""
+        """Answer a method beside tools: the core where it can, else a session of the SDK."""
+        product, method = self._core.product, message.method or ""
         is_early = (
             self._version is None and not self._stateless and envelope_of(message.params) is None
         )
-        has_features = self._core.product.features is not None
-        if is_early and (not has_features or message.method in STATELESS_METHODS):
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", message.method)
+        if is_early and (not product.has_more_than_tools or method in STATELESS_METHODS):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         self._enter_era(message.params)
-        if has_features:
+        if product.features is not None:
             self._forward(message, send)
-        elif message.method == "server/discover" and self._stateless:
+        elif method == "server/discover" and self._stateless:
             send(encode_result(request_id, self._core.discover()))
+        elif product.offering is not None and method in OFFERED:
+            answer = answer_offered(
+                self._core, self._request, method, message.params, stateless=self._stateless
+            )
+            self._answer_later(answer, request_id, send, bytes)
+        elif product.offering is not None and method in SUBSCRIPTIONS:
+            self._forward(message, send)
         else:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", message.method)
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
 
     def _enter_era(self, params: Json) -> None:
         """Check that a request fits the connection: its handshake, or an envelope of its own."""
@@ -293,7 +313,16 @@ class Connection:
         if isinstance(started, Outcome):
             send(encode_result(request_id, encode(started)))
             return
-        task = self.calls.start(_answer_later(started, request_id, send, encode), request_id)
+        self._answer_later(started, request_id, send, encode)
+
+    def _answer_later(
+        self,
+        work: Coroutine[Any, Any, T],
+        request_id: RequestId,
+        send: Send,
+        encode: Callable[[T], bytes | list[bytes]],
+    ) -> None:
+        task = self.calls.start(_answer(work, request_id, send, encode), request_id)
         if isinstance(send, BatchAnswers):
             task.add_done_callback(lambda done: send.drop_cancelled() if done.cancelled() else None)
 
@@ -327,11 +356,11 @@ class Connection:
         self.calls.update_room()
 
 
-async def _answer_later(
-    work: Coroutine[Any, Any, Outcome],
+async def _answer(
+    work: Coroutine[Any, Any, T],
     request_id: RequestId,
     send: Send,
-    encode: Callable[[Outcome], bytes | list[bytes]],
+    encode: Callable[[T], bytes | list[bytes]],
 ) -> None:
     try:
         send(encode_result(request_id, encode(await work)))

@@ -25,10 +25,14 @@ class LineReceiver(Protocol):
 
 
 class LineReader:
-    """Feed it bytes; its receiver gets every complete line, in order."""
+    """Feed it bytes; its receiver gets every complete line, in order.
 
-    def __init__(self, core: Core, receiver: LineReceiver) -> None:
+    The undecoded bytes of large lines are counted under `quota_name`.
+    """
+
+    def __init__(self, core: Core, receiver: LineReceiver, quota_name: str = "stdio") -> None:
         self._core = core
+        self._quota_name = quota_name
         self._receiver = receiver
         self._incoming: IncomingMessage | None = None  # a line of which more is to come
         self._waiting: IncomingMessage | None = None  # a large line that is to be decoded
@@ -85,7 +89,7 @@ class LineReader:
         if self._discarding:
             return
         if self._incoming is None:
-            self._incoming = self._core.begin_message("stdio")
+            self._incoming = self._core.begin_message(self._quota_name)
         try:
             for begin in range(0, len(part), SMALL_BYTES):
                 self._incoming.add(

@@ -76,7 +76,7 @@ def test_headers_choose_among_what_is_served(tmp_path: Path) -> None:
     [
         (
             Selection(toolsets=frozenset({"nope"})),
-            "Toolsets: instructions, files, memory, openapi, server",
+            "Toolsets: instructions, files, memory, openapi, context, server",
         ),
         (Selection(tools=frozenset({"file_reed"})), "file_read"),
         (Selection(exclude=frozenset({"zzz"})), "commonplace tools"),
