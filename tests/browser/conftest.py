@@ -6,9 +6,12 @@ import asyncio
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from playwright.sync_api import (
     ConsoleMessage,
     Locator,
     Page,
+    Route,
+    expect,
     sync_playwright,
 )
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
@@ -46,6 +51,9 @@ document.addEventListener("securitypolicyviolation", (event) => {
 });
 """
 AXE = ROOT / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+expect.set_options(timeout=30_000)  # a busy machine is not a defect
 
 
 def chromium() -> str:
@@ -96,12 +104,21 @@ def add_key(data: Path, scope: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def data_with_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A data folder to copy, and one key for each scope."""
+    data = tmp_path_factory.mktemp("keys")
+    return data, {scope: add_key(data, scope) for scope in ("read", "write", "admin")}
+
+
+@pytest.fixture(scope="module")
 def keyed(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, data_with_keys: tuple[Path, dict[str, str]]
 ) -> Iterator[tuple[Served, dict[str, str], Path]]:
-    """A server that wants keys, with one key for each scope."""
-    data = tmp_path_factory.mktemp("console")
-    keys = {scope: add_key(data, scope) for scope in ("read", "write", "admin")}
+    """A server that wants keys: one for each file, so that what a file stores is seen by no other,
+    whichever file ran before it.
+    """
+    folder, keys = data_with_keys
+    data = shutil.copytree(folder, tmp_path_factory.mktemp("console") / "data")
     with serve_http(data, {"MCP_ENABLE_MUTATION": "1"}, "--auth", "keys") as server:
         yield server, keys, data
 
@@ -113,6 +130,23 @@ def call(server: Served, key: str, tool: str, arguments: dict[str, Any]) -> Any:
         answer = elsewhere.submit(lambda: asyncio.run(caller.call(tool, arguments))).result(60)
     assert answer.ok, answer.error
     return answer.output
+
+
+@contextmanager
+def held_request(page: Page, pattern: str) -> Iterator[list[Route]]:
+    """Hold the next request that fits, made inside the block, until its route is continued."""
+    held: list[Route] = []
+    page.route(pattern, lambda route: held.append(route), times=1)
+    yield held
+    wait_for(page, lambda: bool(held))
+
+
+def wait_for(page: Page, condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until a condition holds, while events of the browser are taken."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:g} s"
+        page.wait_for_timeout(20)
 
 
 class Visitor:
@@ -172,7 +206,22 @@ class Visitor:
         target.click()
 
     def go(self, path: str) -> None:
+        """Leave a page that is complete: its scripts have kept and forgotten what they must."""
+        self.wait_for_scripts()
         self.page.goto(f"{self.origin}{path}")
+
+    def go_before_scripts(self, path: str) -> Route:
+        """Open a page whose scripts have not arrived. Continue the returned route to send them."""
+        with held_request(self.page, "**/console.js*") as held:
+            self.page.goto(f"{self.origin}{path}", wait_until="commit")
+        return held[0]
+
+    def wait_for_scripts(self) -> None:
+        """Wait until the scripts of the page ran: they forget drafts that were saved, and listen.
+
+        A page that a click led to is shown before; its keys and buttons may do nothing yet.
+        """
+        self.page.wait_for_load_state("load")
 
     def shift(self) -> float:
         """Return the cumulative layout shift of the page so far, as browsers report it: shifts
@@ -189,6 +238,7 @@ class Visitor:
 
     def overflow(self) -> int:
         """Return how many pixels the page is wider than the window."""
+        self.wait_for_scripts()
         wider: int = self.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
@@ -196,6 +246,7 @@ class Visitor:
 
     def axe(self) -> list[str]:
         """Return the accessibility findings of what is shown now, of every impact."""
+        self.wait_for_scripts()
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [

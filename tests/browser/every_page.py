@@ -83,6 +83,8 @@ def _addresses(memory: str) -> list[str]:
     api = f"/openapi?ref=file:{PROJECT}/api.yaml"
     return [
         "/",
+        "/context",
+        "/context?task=Seen+once+in+the+console&paths=a.py&explain=on",
         "/instructions",
         "/instructions?q=seen",
         *(f"/instructions?tab={tab}" for tab in ("graph", "governance", "prompt", "usage")),
@@ -105,7 +107,11 @@ def _addresses(memory: str) -> list[str]:
         f"/memory/{memory}",
         f"/memory/{memory}/edit",
         f"/memory/{memory}/link",
+        f"/memory/{memory}/promote",
         "/new-memory",
+        "/capture",
+        "/capture?state=rejected",
+        "/new-capture",
         "/openapi",
         *(f"{api}&tab={tab}" for tab in OPENAPI_TABS),
         "/tools",

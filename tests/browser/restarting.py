@@ -12,11 +12,13 @@ from pathlib import Path
 
 from tests.server.conformance.program import COMMONPLACE, STOP_SECONDS, environment
 
+from servers import free_port
+
 START_SECONDS = 60.0
 
 
 class RestartableProgram:
-    """`commonplace COMMAND`; `{port}` in the command is 0 at first and the same port later."""
+    """`commonplace COMMAND`; `{port}` in the command is a port that nobody else takes."""
 
     def __init__(
         self, data: Path, command: Sequence[str], extra: Mapping[str, str] | None = None
@@ -24,7 +26,7 @@ class RestartableProgram:
         self._data = data
         self._command = command
         self._extra = extra
-        self._port = "0"
+        self._port = str(free_port())
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
 
@@ -50,7 +52,6 @@ class RestartableProgram:
                 cwd=self._data,
             )
         self.address = self._announced(errors)
-        self._port = self.address.rpartition(":")[2]
 
     def kill(self) -> None:
         """End the program as a crash does."""

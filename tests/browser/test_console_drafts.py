@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Visitor, VisitorFactory, add_key
+from tests.browser.conftest import Visitor, VisitorFactory, add_key, wait_for
 from tests.browser.restarting import server_with_keys
 from tests.server.conformance.program import Served
 
@@ -37,6 +37,19 @@ def test_text_is_offered_after_a_reload(
     restore(visitor.page)
 
 
+def test_text_that_was_typed_before_the_scripts_arrived_is_offered_after_a_reload(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    scripts = visitor.go_before_scripts(FORM)
+    type_text(page)
+    scripts.continue_()
+    wait_for(page, lambda: "drafts" in page.evaluate("JSON.stringify(localStorage)"))
+    page.reload()
+    restore(page)
+
+
 def test_text_is_offered_after_leaving_the_page_and_can_be_discarded(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
@@ -63,6 +76,7 @@ def test_saved_text_is_not_offered_again(
     page.get_by_label("path *").fill("/saved.md")
     page.get_by_role("button", name="Call", exact=True).click()
     expect(page.get_by_text("Answered in")).to_be_visible()
+    visitor.wait_for_scripts()
     visitor.go(FORM)
     expect(page.get_by_label("content *")).to_have_value("")
     expect(page.get_by_text("Unsaved text from")).to_have_count(0)
@@ -146,7 +160,7 @@ def test_live_parts_come_back_after_a_restart(new_visitor: VisitorFactory, tmp_p
         visitor = new_visitor(server.address)
         visitor.sign_in(key)
         page = visitor.page
-        page.get_by_role("heading", name="Overview").wait_for()
+        page.locator("[data-live][data-listening]").wait_for()
         visitor.allow(AWAY)
         assert server.stop() < 8, "an open page must not delay the end of the server"
         expect(page.locator("[data-live][data-offline]")).to_be_visible()

@@ -145,6 +145,22 @@ def test_a_file_keeps_its_line_ends(visitor: Visitor, keyed: Keyed, ends: str) -
     assert read(keyed, "ends", "/a.txt") == f"{before}three"
 
 
+def test_a_person_who_types_before_the_editor_is_ready_loses_nothing(
+    visitor: Visitor, keyed: Keyed
+) -> None:
+    store(keyed, "early", "/a.txt", "one two")
+    visitor.sign_in(keyed[1]["write"])
+    page = visitor.page
+    scripts = visitor.go_before_scripts("/console/files/edit?project=early&path=/a.txt")
+    area = page.get_by_label("Text of /a.txt")
+    area.press("Control+Home")
+    page.keyboard.type("th")
+    scripts.continue_()
+    expect(page.locator(".editor .gutter")).to_be_visible()
+    page.keyboard.type("ree ")
+    expect(area).to_have_value("three one two")
+
+
 def test_text_survives_a_closed_page_and_is_forgotten_when_it_was_saved(
     visitor: Visitor, keyed: Keyed
 ) -> None:
@@ -165,6 +181,7 @@ def test_text_survives_a_closed_page_and_is_forgotten_when_it_was_saved(
     expect(page.get_by_label("Text of /a.md")).to_have_value("Typed and not saved.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved /a.md.")).to_be_visible()
+    visitor.wait_for_scripts()
     visitor.go(address)
     expect(page.get_by_label("Text of /a.md")).to_have_value("Typed and not saved.")
     expect(page.get_by_text("Unsaved text from")).to_have_count(0)

@@ -130,6 +130,7 @@ def test_a_record_and_an_answer_reveal_them(
     expect(page.locator(".results-card")).to_contain_text("<U+202E>")
     for shown in page.evaluate(ALL_TEXT):
         assert find_hidden(shown) == [], shown
+    visitor.wait_for_scripts()
     visitor.page.keyboard.press("Control+k")
     page.keyboard.type("plain")
     expect(page.get_by_role("dialog")).to_contain_text("<U+202E>")

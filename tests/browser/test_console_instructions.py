@@ -134,7 +134,6 @@ def test_unsaved_text_is_offered_again_and_forgotten_once_it_is_saved(
     expect(page.get_by_label("Body")).to_have_value("A text that must not be lost.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved as version")).to_be_visible()
-    page.wait_for_load_state()
     visitor.go("/console/instructions/drafted/edit")
     expect(page.get_by_label("Body")).to_have_value("A text that must not be lost.")
     expect(page.get_by_role("button", name="Restore it")).to_have_count(0)
@@ -172,6 +171,7 @@ def test_selected_rules_are_removed_after_a_question_and_brought_back(
     visitor.go("/console/instructions?category=bulk")
     page.get_by_role("button", name="Remove selected").click()
     expect(page.get_by_text("Tick the instructions first.")).to_be_visible()
+    visitor.wait_for_scripts()
     page.get_by_label("Select all rows").check()
     page.get_by_label("Select bulk-1").uncheck()
     page.get_by_role("button", name="Remove selected").click()
@@ -304,8 +304,10 @@ def test_a_person_sees_the_graph_filters_it_and_reads_its_source(
         page.get_by_role("button", name="Show").click()
         expect(drawing(page)).to_contain_text("graph-first")
         expect(drawing(page)).not_to_contain_text("belongs")
+        light = drawing(page).get_attribute("id") or ""
         page.get_by_role("button", name="Dark theme").click()
         expect(page.frame_locator("iframe.graph").locator("html[data-theme=dark]")).to_have_count(1)
+        expect(drawing(page)).not_to_have_attribute("id", light)  # a new drawing
         expect(drawing(page)).to_contain_text("graph-first")
         drawing(page).locator(".node", has_text="graph-second").click()
         expect(page.get_by_role("heading", name="graph-second")).to_be_visible()

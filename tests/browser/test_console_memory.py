@@ -75,11 +75,47 @@ def test_a_person_sees_both_sides_of_a_suggestion_and_accepts_it(
     expect(card).to_contain_text("in builds: a new compiler changed the artefact.")
     expect(card).to_contain_text("for builds: a new compiler changed the artefact.")
     before = page.get_by_role("article").count()
-    card.get_by_role("button", name="Accept").click()
+    card.get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged ")).to_be_visible()
     expect(page.get_by_role("article")).to_have_count(before - 1)
     page.get_by_role("link", name="Entries").click()
     page.get_by_role("link", name="Pin the compiler version in builds").click()
     expect(drawing(page)).to_contain_text("for builds")
+
+
+def test_a_person_decides_many_suggestions_and_reads_the_timeline(
+    visitor: Visitor, keyed: Keyed
+) -> None:
+    server, keys, _ = keyed
+    for word in ("zebra", "quagga", "okapi"):
+        text = f"The {word} importer stops at the {word} barrier of the {word} queue"
+        add(server, keys["write"], f"Importer {word}", f"{text}.", project="bulk")
+        add(server, keys["write"], f"Importer of {word}", f"{text} too.", project="bulk")
+    visitor.sign_in(keys["write"])
+    page = visitor.page
+    visitor.go("/console/memory?tab=suggestions&project=bulk")
+    expect(page.get_by_role("article")).to_have_count(3)
+    page.get_by_role("button", name="Accept ticked").click()
+    expect(page.get_by_text("Tick the suggestions to decide.")).to_be_visible()
+    card = page.get_by_role("article").filter(has_text="zebra")
+    card.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Accept ticked").click()
+    expect(page.get_by_text("1 accepted, 1 merged")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.get_by_role("link", name="Reject all 2").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+    expect(page.get_by_text("2 rejected")).to_be_visible()
+    expect(page.get_by_text("No suggestion fits.")).to_be_visible()
+
+    page.get_by_role("link", name="Timeline").click()
+    page.get_by_label("Project").fill("bulk")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("6 added, 1 merged, 1 superseded")).to_be_visible()
+    page.get_by_label("What").select_option("merged")
+    expect(page).to_have_url(re.compile("kind=merged"))
+    expect(page.locator("#timeline li")).to_have_count(1)
+    page.locator("#timeline li a").click()
+    expect(page.get_by_text("of 1 (0 confirmed, 0 refuted)")).to_be_visible()
 
 
 def test_a_deleted_entry_is_brought_back_from_the_message_and_from_the_list(
@@ -114,9 +150,8 @@ def test_an_entry_that_was_replaced_leads_to_its_successor(visitor: Visitor, key
     visitor.go("/console/memory?q=Deploy until Thursday")
     page.get_by_role("link", name="Deploy until Thursday").click()
     page.get_by_role("link", name="Link", exact=True).click()
-    page.get_by_label("This entry ... the other").select_option("supersedes")
-    expect(page).to_have_url(re.compile("relation=supersedes"))
     page.get_by_label("Find the other entry").fill("Deploy on Fridays")
+    page.get_by_label("This entry ... the other").select_option("supersedes")
     page.get_by_role("button", name="Deploy on Fridays").click()
     expect(page.get_by_text("Linked", exact=True)).to_be_visible()
     visitor.go(f"/console/memory/{old}")
@@ -175,7 +210,6 @@ def test_unsaved_text_is_offered_again_and_a_refused_form_keeps_it(
     page.get_by_label("Title").fill("Now it has one")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Now it has one")).to_be_visible()
-    page.wait_for_load_state()
     visitor.go("/console/new-memory")
     expect(page.get_by_role("button", name="Restore it")).to_have_count(0)
 

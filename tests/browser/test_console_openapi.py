@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Visitor, VisitorFactory, call
+from tests.browser.conftest import Visitor, VisitorFactory, call, held_request
 from tests.server.conformance.program import Served
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -111,6 +111,7 @@ def test_a_person_tries_the_example_and_sees_what_a_newer_version_breaks(
     visitor.go("/console/openapi")
     page.get_by_role("link", name="Example").click()
     expect(page.get_by_text("Not valid")).to_be_visible()
+    visitor.wait_for_scripts()
     page.get_by_role("button", name="Show line 7").click()
     selected = page.get_by_label("OpenAPI document", exact=True).evaluate(
         "(area) => area.value.slice(area.selectionStart, area.selectionEnd)"
@@ -259,6 +260,7 @@ def test_a_pasted_document_is_stored_and_then_has_an_address(
     page.get_by_role("button", name="Store", exact=True).click()
     expect(page.get_by_text("Stored file:apis/stored.yaml.")).to_be_visible()
     assert "ref=file" in page.url
+    visitor.wait_for_scripts()
     visitor.go("/console/openapi")
     expect(page.get_by_text("Unsaved text")).to_have_count(0)
 
@@ -309,3 +311,19 @@ def test_every_tab_is_accessible_and_fits(
             assert visitor.page.locator("h1").count() == 1, address
             assert visitor.axe() == [], address
             assert visitor.overflow() <= 0, address
+
+
+def test_the_answer_to_an_earlier_click_does_not_replace_a_newer_result(
+    visitor: Visitor, keyed: Keyed
+) -> None:
+    visitor.sign_in(keyed[1]["write"])
+    page = visitor.page
+    visitor.go("/console/openapi?example=on")
+    page.wait_for_load_state("load")
+    with held_request(page, "**/console/openapi") as held:
+        page.get_by_role("navigation", name="Views").get_by_text("Paths", exact=True).click()
+    open_tab(page, "Generate")
+    with page.expect_response("**/console/openapi"):
+        held[0].continue_()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    expect(page.get_by_label("Language")).to_be_visible()

@@ -79,7 +79,7 @@ def test_a_restart_of_either_side_costs_nothing(
         visitor.go("/console/audit")
         expect(page.get_by_text("does not answer").first).to_be_visible()
         server.start()
-        expect(page.get_by_role("link", name="file_write").first).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("link", name="file_write").first).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["nowhere", "http://{server}/healthz", "http://127.0.0.1:1"])

@@ -43,6 +43,7 @@ def test_a_person_proposes_a_change_and_another_approves_it(
     expect(author.page.locator("pre.diff").first).to_contain_text("+Then think.")
     assert "think" not in body_of(server, keys["read"], "careful")
     author.page.get_by_label("Comment").fill("It saves time.")
+    author.wait_for_scripts()
     author.page.reload()
     author.page.get_by_role("button", name="Restore it").click()
     author.page.get_by_role("button", name="Only comment").click()

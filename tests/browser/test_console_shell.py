@@ -71,7 +71,7 @@ def test_a_revoked_key_is_told_on_an_open_page(visitor: Visitor, keyed: Keyed) -
     revoke = [str(COMMONPLACE), "keys", "revoke", key.split("_")[1]]
     visitor.allow("status of 401")  # of the stream that connects again
     subprocess.run(revoke, env=environment(data), capture_output=True, check=True)
-    expect(visitor.page.get_by_text("You are signed out.")).to_be_visible(timeout=30_000)
+    expect(visitor.page.get_by_text("You are signed out.")).to_be_visible()
     visitor.page.get_by_role("link", name="Tools").click()
     visitor.page.wait_for_url("**/console/login?next=/console/tools")
 
@@ -100,7 +100,7 @@ def test_pages_are_links_with_back_reload_and_new_tabs(visitor: Visitor, keyed: 
     visitor.sign_in(keyed[1]["admin"])
     page = visitor.page
     navigation = page.get_by_role("navigation", name="Pages")
-    for name in ("Instructions", "Files", "Memory", "OpenAPI", "Tools", "Audit"):
+    for name in ("Context", "Instructions", "Files", "Memory", "OpenAPI", "Tools", "Audit"):
         navigation.get_by_role("link", name=name).click()
         page.wait_for_url(f"**/console/{name.lower()}**")
         expect(navigation.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
@@ -177,7 +177,7 @@ def test_the_overview_follows_what_happens(visitor: Visitor, keyed: Keyed) -> No
     before = memories.inner_text()
     lesson = {"type": "bug", "title": "Appears by itself", "content": "Without a reload."}
     call(keyed[0], keyed[1]["write"], "rekall_add", lesson)
-    expect(memories).not_to_have_text(before, timeout=20_000)
+    expect(memories).not_to_have_text(before)
     expect(page.locator("#recent").get_by_role("link", name="rekall_add").first).to_be_visible()
     chart = page.locator("#charts svg[role=img]").first
     assert "at most" in (chart.get_attribute("aria-label") or "")
@@ -202,7 +202,9 @@ def find_faults(visitor: Visitor, address: str) -> list[str]:
     assert answer is not None
     page = visitor.page
     page.get_by_role("heading", level=1).first.wait_for()
-    page.wait_for_timeout(100)  # islands draw
+    visitor.wait_for_scripts()
+    for frame in page.locator("iframe.graph").all():
+        expect(frame).to_have_attribute("data-drawn", "true")
     wrong = visitor.axe()
     if answer.status != 200:
         wrong.append(f"status {answer.status}")

@@ -136,6 +136,7 @@ def generate_code(visitor: Visitor, year: Year) -> None:
     visitor.click(menu(visitor, "OpenAPI"))
     visitor.click(page.get_by_role("link", name="Example"))
     visitor.click(tab(visitor, "Generate"))
+    expect(page.get_by_label("Language")).to_be_visible()
     visitor.click(page.get_by_role("main").get_by_role("button", name="Generate").last)
     with page.expect_download() as waiting:
         visitor.click(page.get_by_role("button", name="Download", exact=True))
@@ -187,7 +188,6 @@ def test_the_main_task_of_every_page_takes_few_clicks(
 ) -> None:
     """One window, as a person keeps it; each task begins at the overview, after signing in."""
     visitor = new_visitor(year[0].address)
-    expect.set_options(timeout=30_000)
     lines = []
     visitor.sign_in(year[1])
     for task, most in TASKS:

@@ -102,7 +102,9 @@ def answer_feedback(visitor: Visitor, year: Year) -> None:
 def recall_a_lesson(visitor: Visitor, year: Year) -> None:
     page = visitor.page
     visitor.click(menu(visitor, "Memory"))
-    page.get_by_label("Search the memory").fill("canary rollback incident")
+    field = page.get_by_label("Search the memory")
+    field.fill("canary rollback incident")
+    field.press("Enter")  # on a busy machine the scripts may not listen yet
     expect(page.get_by_text("Why:").first).to_be_visible()
     visitor.click(page.get_by_role("article").first.get_by_role("link").first)
     expect(page.get_by_text("It is linked to nothing yet.")).to_be_visible()

@@ -21,11 +21,18 @@ from commonplace.kernel.auth import CONSOLE_HEADER, AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
 
 STATELESS = "2026-07-28"
-META = {
-    "io.modelcontextprotocol/protocolVersion": STATELESS,
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": {"name": "commonplace-console", "version": "1"},
-}
+
+
+def _meta_of(client: str) -> dict[str, Any]:
+    return {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
+    }
+
+
+CLIENT = "commonplace-console"
+META = _meta_of(CLIENT)
 IDENTITY_TOOL = "server_status"
 ALL_TOOLS = Selection(all_tiers=True)
 TOOLS_SECONDS = 60.0  # how long the list of a server elsewhere is used
@@ -121,8 +128,11 @@ def _describe_all(tools: Iterable[Tool]) -> list[tuple[Tool, dict[str, Any]]]:
 class Remote:
     """Calls a server elsewhere over the stateless protocol: one POST request for each call."""
 
-    def __init__(self, url: str, key: str | None) -> None:
+    def __init__(self, url: str, key: str | None, client: str = CLIENT) -> None:
+        """`client` is the name that the server sees."""
         import httpx
+
+        self._meta = _meta_of(client)
 
         self.endpoint = url.rstrip("/").removesuffix("/mcp") + "/mcp"
         headers = {
@@ -149,7 +159,7 @@ class Remote:
             "jsonrpc": "2.0",
             "id": 0,
             "method": "tools/call",
-            "params": {"name": IDENTITY_TOOL, "arguments": {}, "_meta": META},
+            "params": {"name": IDENTITY_TOOL, "arguments": {}, "_meta": self._meta},
         }
         headers = {
             **self._client.headers,
@@ -181,13 +191,7 @@ class Remote:
         except ValueError:
             value = {}
         if not isinstance(value, dict) or not ("result" in value or "error" in value):
-            hint = (
-                f"It answered with HTTP status {answer.status_code}. Give the address that "
-                f"`commonplace serve --http` prints."
-            )
-            raise CommonplaceError(
-                NOT_AVAILABLE, f"There is no Commonplace at {self.endpoint}.", hint=hint
-            )
+            raise _no_commonplace(self.endpoint, answer.status_code)
         answered = value.get("result", {}).get("structuredContent")
         if answered is not None:
             self.label = answered["you"]["label"]
@@ -222,7 +226,7 @@ class Remote:
             "jsonrpc": "2.0",
             "id": next(self._ids),
             "method": method,
-            "params": {**params, "_meta": META},
+            "params": {**params, "_meta": self._meta},
         }
         headers = {"Mcp-Method": method} | ({"Mcp-Name": name} if name else {})
         try:
@@ -235,15 +239,14 @@ class Remote:
             raise _not_available(self.endpoint, failed) from failed
         if answer.status_code in (401, 403):
             raise _key_refused()
-        value = _parse_message(answer.headers.get("content-type", ""), answer.content)
+        try:
+            value = _parse_message(answer.headers.get("content-type", ""), answer.content)
+        except ValueError:
+            value = {}
+        if not isinstance(value, dict) or not ("result" in value or "error" in value):
+            raise _no_commonplace(self.endpoint, answer.status_code)
         if "error" in value:
-            data = value["error"].get("data")
-            known = data if isinstance(data, dict) else {}
-            raise CommonplaceError(
-                NOT_AVAILABLE,
-                str(known.get("message") or value["error"].get("message")),
-                hint=known.get("hint"),
-            )
+            raise _refused(value["error"])
         result: dict[str, Any] = value["result"]
         return result
 
@@ -272,6 +275,29 @@ def _not_available(url: str, error: Exception) -> CommonplaceError:
         f"The server at {url} does not answer.",
         hint=str(error) or None,
         retryable=True,
+    )
+
+
+def _no_commonplace(url: str, status: int) -> CommonplaceError:
+    """Return the error of an answer that is not ours, for example of a proxy."""
+    return CommonplaceError(
+        NOT_AVAILABLE,
+        f"There is no Commonplace at {url}.",
+        hint=f"It answered with HTTP status {status}. Give the address that `commonplace serve "
+        f"--http` prints.",
+        retryable=status >= 500 or status == 429,
+    )
+
+
+def _refused(error: Mapping[str, Any]) -> CommonplaceError:
+    """Return a JSON-RPC error as one of this process."""
+    data = error.get("data")
+    known = data if isinstance(data, dict) else {}
+    return CommonplaceError(
+        NOT_AVAILABLE,
+        str(known.get("message") or error.get("message")),
+        hint=known.get("hint") or known.get("suggestion"),
+        retryable=bool(known.get("retryable")),
     )
 
 

@@ -50,9 +50,11 @@ class NavigationItem:
 
 NAVIGATION = (
     NavigationItem("Overview", "/", "overview"),
+    NavigationItem("Context", "/context", "context"),
     NavigationItem("Instructions", "/instructions", "instructions"),
     NavigationItem("Files", "/files", "files"),
     NavigationItem("Memory", "/memory", "memory"),
+    NavigationItem("Capture", "/capture", "inbox"),
     NavigationItem("OpenAPI", "/openapi", "openapi"),
     NavigationItem("Tools", "/tools", "tools"),
     NavigationItem("Audit", "/audit", "audit"),

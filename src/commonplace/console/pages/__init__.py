@@ -5,13 +5,16 @@ from __future__ import annotations
 from commonplace.console.page import PageRoute
 from commonplace.console.pages import (
     audit,
+    capture,
     components,
+    context,
     files,
     find,
     instructions,
     memory,
     openapi,
     overview,
+    references,
     tools,
 )
 
@@ -20,9 +23,12 @@ PAGE_ROUTES: tuple[PageRoute, ...] = (
     *audit.ROUTES,
     *tools.ROUTES,
     *components.ROUTES,
+    *context.ROUTES,
     *files.ROUTES,
     *find.ROUTES,
+    *references.ROUTES,
     *openapi.ROUTES,
     *instructions.ROUTES,
     *memory.ROUTES,
+    *capture.ROUTES,
 )

@@ -4,12 +4,28 @@ import {startDrafts} from "./drafts.js";
 import {startEditors} from "./editor.js";
 import {startLive} from "./live.js";
 import {startPalette} from "./palette.js";
+import {isFreshPage, wasTouched} from "./untouched.js";
 
 const csrfToken = document.querySelector("meta[name=csrf-token]")?.content ?? "";
 
 // htmx sends the token as a header, also for forms that were added later.
 document.addEventListener("htmx:configRequest", (event) => {
   event.detail.headers["X-CSRF-Token"] = csrfToken;
+});
+
+// A search field sends its text while it is typed, and again as a change when it loses the focus:
+// often because a result is being pressed, which the second answer would replace.
+const lastFilters = new WeakMap();
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const {elt: form, requestConfig: request} = event.detail;
+  if (!form.matches("form.filters")) return;
+  const filters = new URLSearchParams(request.formData).toString();
+  const isRepeated = lastFilters.get(form) === filters;
+  lastFilters.set(form, filters);
+  if (isRepeated && request.triggeringEvent?.type !== "submit") event.preventDefault();
+});
+["htmx:sendError", "htmx:responseError"].forEach((failure) => {
+  document.addEventListener(failure, (event) => lastFilters.delete(event.detail.elt));
 });
 
 // An answer with an error page replaces the document's content instead of being ignored.
@@ -69,10 +85,13 @@ document.addEventListener("click", async (event) => {
   if (target.matches("[data-dialog]")) document.getElementById(target.dataset.dialog).showModal();
 });
 
+function selectAll(all) {
+  const boxes = all.closest("table").querySelectorAll("tbody input[type=checkbox]");
+  boxes.forEach((box) => { box.checked = all.checked; });
+}
+
 document.addEventListener("change", (event) => {
-  if (!event.target.matches("[data-select-all]")) return;
-  const boxes = event.target.closest("table").querySelectorAll("tbody input[type=checkbox]");
-  boxes.forEach((box) => { box.checked = event.target.checked; });
+  if (event.target.matches("[data-select-all]")) selectAll(event.target);
 });
 
 function openModals(within) {
@@ -94,7 +113,16 @@ function enhance(within) {
   startLive(within);
 }
 
+// What a person typed or chose before htmx and this script listened has its effect now.
+function catchUp() {
+  if (isFreshPage()) document.querySelectorAll("[data-select-all]:checked").forEach(selectAll);
+  document.querySelectorAll("form[hx-get]").forEach((form) => {
+    if (wasTouched(form)) form.dispatchEvent(new Event("change"));
+  });
+}
+
 document.addEventListener("htmx:afterSettle", (event) => enhance(event.detail.elt));
+document.addEventListener("DOMContentLoaded", catchUp); // htmx was there first
 if (!document.documentElement.dataset.theme && prefersDark) {
   document.querySelectorAll("[data-theme-form]").forEach((form) => offerTheme(form, "light"));
 }

@@ -29,7 +29,8 @@ async function run(mode, work) {
   });
 }
 
-function readLocal(name) {
+// Return a kept draft that is short, or null. It is there at once.
+export function readShortDraft(name) {
   try {
     return JSON.parse(localStorage.getItem(PREFIX + name));
   } catch {
@@ -45,10 +46,14 @@ function isShort(draft) {
 
 // Return a kept draft, or null.
 export async function readDraft(name) {
-  const local = readLocal(name);
+  const local = readShortDraft(name);
   try {
     const large = (await run("readonly", (store) => store.get(name))) ?? null;
     if (large && !(local?.at > large.at)) return large;
+    if (large && local.isEarly) { // it was kept before the large one had been read
+      const {earlier = [], ...latest} = large;
+      return {...local, earlier: [...(local.earlier ?? []), latest, ...earlier]};
+    }
   } catch {
     // a browser without IndexedDB, or in a private window
   }
@@ -81,7 +86,7 @@ export async function forgetDraft(name) {
 
 export async function forgetOlderThan(oldest) {
   for (const key of Object.keys(localStorage)) {
-    if (key.startsWith(PREFIX) && !(readLocal(key.slice(PREFIX.length))?.at > oldest)) {
+    if (key.startsWith(PREFIX) && !(readShortDraft(key.slice(PREFIX.length))?.at > oldest)) {
       localStorage.removeItem(key);
     }
   }

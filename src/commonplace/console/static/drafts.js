@@ -4,7 +4,9 @@
 // kept text differs from the form's, a notice offers it. The server names saved drafts in
 // <meta name="saved-draft">. Fields inside data-no-draft are left out; a file input with
 // data-draft-file is kept with its file.
-import {forgetDraft, forgetOlderThan, keepDraft, readDraft} from "./draft-store.js";
+import {
+  forgetDraft, forgetOlderThan, keepDraft, readDraft, readShortDraft,
+} from "./draft-store.js";
 
 const KEEP_DAYS = 30;
 const MAX_EARLIER = 5; // drafts of one form that a person did not decide about
@@ -17,19 +19,29 @@ function isKept(element) {
     !["password", "submit", "button", "hidden", "search", "file"].includes(element.type);
 }
 
-function fieldsOf(form) {
+// The fields as they are shown, or as the server sent them.
+function fieldsOf(form, {asSent = false} = {}) {
   const fields = {};
   for (const element of form.elements) {
     if (!isKept(element)) continue;
     if (["checkbox", "radio"].includes(element.type)) {
-      (fields[element.name] ??= []).push(...(element.checked ? [element.value] : []));
-    } else if (element.multiple) {
-      fields[element.name] = [...element.selectedOptions].map((option) => option.value);
+      const isChecked = asSent ? element.defaultChecked : element.checked;
+      (fields[element.name] ??= []).push(...(isChecked ? [element.value] : []));
+    } else if (element.options) {
+      const options = asSent ? chosenAsSent(element) : [...element.selectedOptions];
+      (fields[element.name] ??= []).push(...options.map((option) => option.value));
     } else {
-      (fields[element.name] ??= []).push(element.value);
+      const text = asSent ? element.defaultValue.replace(/\r\n?/g, "\n") : element.value;
+      (fields[element.name] ??= []).push(text);
     }
   }
   return fields;
+}
+
+// A list of one choice shows its first option where the server marked none.
+function chosenAsSent(list) {
+  const marked = [...list.options].filter((option) => option.defaultSelected);
+  return marked.length || list.multiple ? marked : [...list.options].slice(0, 1);
 }
 
 function filesOf(form) {
@@ -105,23 +117,35 @@ function offer(form, draft, restore, discard) {
 }
 
 // One form: keeps its text, and offers what was kept before until the person decides. Text that
-// is typed meanwhile does not replace the offered text; both are kept.
+// is typed meanwhile does not replace the offered text; both are kept. Reading the browser's
+// database takes a moment: text that is typed before is kept as an early draft.
 function watch(form) {
   const name = form.dataset.draft;
-  const original = fieldsOf(form);
-  let undecided = [];
+  const original = fieldsOf(form, {asSent: true});
+  const worthOffering = (draft) => {
+    const {earlier = [], ...latest} = draft ?? {};
+    const shown = fieldsOf(form);
+    return [latest, ...earlier].filter((kept) => kept.fields &&
+      (!(isIn(kept.fields, original) || isIn(kept.fields, shown)) ||
+        Object.keys(kept.files ?? {}).length)).slice(0, MAX_EARLIER);
+  };
+  let undecided = worthOffering(readShortDraft(name));
   let carried = {}; // fields that the form may not show now, because a part of it was replaced
   let timer = 0;
-  let isReady = false;
+  let isRead = false;
+  let isEarlyKept = false;
 
+  const carry = () => { carried = {...carried, ...fieldsOf(form)}; };
   const save = () => {
     const files = filesOf(form);
-    carried = {...carried, ...fieldsOf(form)};
+    carry();
     const isUnchanged = isIn(carried, original) && !Object.keys(files).length;
     const draft = {
       fields: isUnchanged ? {} : carried, files, at: Date.now(),
-      base: form.dataset.draftBase ?? "", earlier: undecided,
+      base: form.dataset.draftBase ?? "", earlier: undecided, isEarly: !isRead,
     };
+    if (isUnchanged && !isRead) return undefined;
+    isEarlyKept = !isRead;
     if (isUnchanged && !undecided.length) return forgetDraft(name);
     const kept = isUnchanged ? {...undecided[0], earlier: undecided.slice(1)} : draft;
     return keepDraft(name, kept).then(
@@ -145,36 +169,35 @@ function watch(form) {
 
   const changed = () => {
     clearTimeout(timer);
+    carry(); // at once: a part that is replaced next gets this text
     const length = [...form.elements].reduce((sum, field) => sum + (field.value?.length ?? 0), 0);
-    if (isReady && length <= LARGE_CHARS) save();
+    if (length <= LARGE_CHARS) save();
     else timer = setTimeout(changedLater, LARGE_DELAY_MILLISECONDS);
   };
-  const changedLater = () => { timer = 0; if (isReady) save(); else changed(); };
+  const changedLater = () => { timer = 0; save(); };
   form.addEventListener("input", changed);
   form.addEventListener("change", (event) => {
     if (event.target.matches("[data-draft-file]")) changed();
   });
   const flush = () => {
-    if (!timer || !isReady) return;
+    if (!timer) return;
     clearTimeout(timer);
-    save();
+    changedLater();
   };
   form.addEventListener("submit", flush);
   window.addEventListener("pagehide", flush);
 
   readDraft(name).then((draft) => {
-    const {earlier = [], ...latest} = draft ?? {};
-    const offered = draft ? [latest, ...earlier] : [];
-    undecided = offered.filter((kept) => kept.fields &&
-      (!isIn(kept.fields, original) || Object.keys(kept.files ?? {}).length))
-      .slice(0, MAX_EARLIER);
-    isReady = true;
+    undecided = worthOffering(draft);
+    isRead = true;
+    if (isEarlyKept) save();
     [...undecided].reverse().forEach((kept) => offer(
       form, kept,
       () => { decide(kept); restore(kept); save(); },
       () => { decide(kept); save(); },
     ));
   });
+  if (!isIn(fieldsOf(form), original)) changed(); // typed before this script ran
 }
 
 window.addEventListener("beforeunload", (event) => {

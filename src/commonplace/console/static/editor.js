@@ -16,8 +16,10 @@ function enhance(area) {
   const copy = document.createElement("pre");
   copy.className = "colours";
   copy.setAttribute("aria-hidden", "true");
-  area.replaceWith(frame);
-  frame.append(gutter, copy, area);
+  keepFocus(area, () => {
+    area.replaceWith(frame);
+    frame.append(gutter, copy, area);
+  });
   area.wrap = "off";
   let colours = null;
   let language = "";
@@ -72,6 +74,17 @@ function enhance(area) {
     language = colours.languageOf(area.dataset.editor);
     draw();
   });
+}
+
+// Moving an element takes the focus away from it: a person who types already would lose the rest.
+function keepFocus(area, move) {
+  const isFocused = document.activeElement === area;
+  const {selectionStart, selectionEnd, selectionDirection, scrollTop} = area;
+  move();
+  if (!isFocused) return;
+  area.focus({preventScroll: true});
+  area.setSelectionRange(selectionStart, selectionEnd, selectionDirection);
+  area.scrollTop = scrollTop;
 }
 
 function outdent(area) {

@@ -12,7 +12,9 @@ function toggleOf(link) {
 async function toggle(link, button) {
   const isOpen = button.getAttribute("aria-expanded") === "true";
   let list = link.parentElement.querySelector(":scope > ul");
+  if (button.hasAttribute("aria-busy")) return; // pressed again before the entries came
   if (!isOpen && !list) {
+    button.setAttribute("aria-busy", "true");
     const answer = await fetch(link.dataset.branch);
     if (answer.redirected || !answer.ok) return location.assign(link.href);
     const made = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -20,6 +22,7 @@ async function toggle(link, button) {
     if (!list) return location.assign(link.href);
     link.parentElement.append(list);
     addToggles(list);
+    button.removeAttribute("aria-busy");
   }
   list.hidden = isOpen;
   button.setAttribute("aria-expanded", String(!isOpen));

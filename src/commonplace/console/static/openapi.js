@@ -1,5 +1,7 @@
 // OpenAPI: a form with data-part="ID" is sent in the background, and only the element with this id
 // is replaced, so that a chosen file and the text stay where they are.
+import {isFreshPage} from "./untouched.js";
+
 const MAX_EDITED_BYTES = 400_000;
 
 function keepFiles(before, after) {
@@ -9,14 +11,23 @@ function keepFiles(before, after) {
   });
 }
 
+// The newest request of each part. The answer to an earlier one would replace a newer result.
+const newest = new WeakMap();
+
 async function send(form, submitter) {
   const part = document.getElementById(form.dataset.part);
+  const request = {};
+  newest.set(part, request);
+  const isStale = () => newest.get(part) !== request;
   form.dataset.busy = "true";
   part.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(form.action, {method: "POST", body: new FormData(form, submitter)});
+    if (isStale()) return;
     if (answer.redirected) return location.assign(answer.url);
-    const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    if (isStale()) return;
+    const made = new DOMParser().parseFromString(text, "text/html");
     const fresh = made.getElementById(part.id) ?? made.querySelector("main");
     keepFiles(part, fresh);
     part.replaceChildren(...fresh.childNodes);
@@ -24,10 +35,12 @@ async function send(form, submitter) {
     const hit = part.querySelector("#hit");
     if (hit) hit.scrollIntoView({block: "center"});
   } catch {
-    document.dispatchEvent(new CustomEvent("htmx:sendError")); // the page tells the person
+    if (!isStale()) document.dispatchEvent(new CustomEvent("htmx:sendError")); // tells the person
   } finally {
-    delete form.dataset.busy;
-    part.removeAttribute("aria-busy");
+    if (!isStale()) {
+      delete form.dataset.busy;
+      part.removeAttribute("aria-busy");
+    }
   }
 }
 
@@ -109,6 +122,7 @@ function useFile(input, file) {
 const input = document.querySelector("input[data-document]");
 if (input) {
   input.addEventListener("change", () => take(input));
+  if (isFreshPage() && input.files.length) take(input); // chosen before this script listened
   const zone = input.closest("[data-drop]");
   zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));

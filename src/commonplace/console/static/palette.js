@@ -72,6 +72,7 @@ export function startPalette() {
     if (shown !== input.value) {
       clearTimeout(timer);
       await find();
+      if (shown !== input.value) return; // more was typed, or the search failed
     }
     (results.querySelector("a.active") ?? results.querySelector("a"))?.click();
   }

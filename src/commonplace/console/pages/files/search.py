@@ -119,12 +119,12 @@ async def _search_lines(page: Page, place: Place, request: SearchRequest) -> Fil
 def _passage(
     place: Place, request: SearchRequest, chunk: JsonObject, terms: tuple[str, ...]
 ) -> FoundPassage:
-    start, end = chunk["file_seek_start_bytes"], chunk["file_seek_end_bytes"]
+    first, last = chunk["start_line"], chunk["end_line"]
     why = chunk.get("explain", {})
     return FoundPassage(
         str(chunk["file_path"]),
         _address(place, request, chunk),
-        f"bytes {start:,} to {end:,}",
+        f"lines {first:,} to {last:,}" if last > first else f"line {first:,}",
         str(why.get("snippet") or chunk["chunk_content"][:SNIPPET_CHARS]),
         terms,
         float(chunk["score"]),

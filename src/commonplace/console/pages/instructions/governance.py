@@ -34,6 +34,13 @@ COLUMNS = (
     {"key": "tier", "title": "Tier"},
     {"key": "due", "title": "Due since", "kind": "time"},
 )
+STALE_COLUMNS = (
+    {"key": "id", "title": "Id", "kind": "id"},
+    {"key": "title", "title": "Title", "kind": "text"},
+    {"key": "owner", "title": "Owner"},
+    {"key": "status", "title": "Status"},
+    {"key": "lessons", "title": "Lessons", "kind": "text"},
+)
 GATES_EXAMPLE = """{
   "gates": [
     {"id": "some-mandatory-rule", "type": "count", "where": {"requirement": "mandatory"},
@@ -72,6 +79,8 @@ async def show_governance(page: Page, permission: Permission) -> Response:
         bars=make_bars(reviews.output) if reviews.ok else [],
         columns=COLUMNS,
         rows=[_row(item) for item in due],
+        stale_columns=STALE_COLUMNS,
+        stale=[_stale_row(rule) for rule in reviews.output["staleLessons"]] if reviews.ok else [],
         number=number,
         page_size=rules.PAGE_SIZE,
         page_url=lambda wanted: url("/instructions", tab="governance", page=wanted),
@@ -86,6 +95,18 @@ def _row(item: Mapping[str, Any]) -> dict[str, Any]:
         "owner": item.get("owner"),
         "tier": item.get("priorityTier"),
         "due": day(item.get("nextReviewDue")),
+    }
+
+
+def _stale_row(rule: Mapping[str, Any]) -> dict[str, Any]:
+    stale = ", ".join(f"{count} {reason}" for reason, count in rule["stale"].items())
+    return {
+        "id": rule["id"],
+        "href": rules.instruction_url(rule["id"]),
+        "title": rule["title"],
+        "owner": rule["owner"],
+        "status": rule["status"],
+        "lessons": f"{stale} of {rule['lessons']}",
     }
 
 

@@ -37,6 +37,7 @@ EVENTS = {
     "return": "sent it back",
     "withdraw": "withdrew it",
     "approve": "approved it",
+    "promote": "made it from lessons",
 }
 
 

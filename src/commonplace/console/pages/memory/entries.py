@@ -23,6 +23,7 @@ STATES = ("active", "obsolete")
 TITLES = {
     "entries": "Entries",
     "suggestions": "Suggestions",
+    "timeline": "Timeline",
     "stale": "Stale",
     "deleted": "Deleted",
 }
@@ -186,11 +187,14 @@ def explain(why: Mapping[str, Any] | None, query: str) -> str:
         parts.append(f"closeness in meaning {why['semantic']:.2f}")
     if why.get("lexical") is not None:
         parts.append(f"match of words {why['lexical']:.2f}")
+    if why.get("order_weight", 1.0) < 1.0:
+        reasons = f"strength {why['strength']:.2f}, freshness {why['freshness']:.2f}"
+        parts.append(f"weight {why['order_weight']:.2f} in the order ({reasons})")
     return "Why: " + ("; ".join(parts) or "closest of what is remembered")
 
 
 async def show_stale(page: Page) -> Response:
-    """List entries that nobody has read for long."""
+    """List entries whose code changed, and entries that nobody has read for long."""
     days = min(MAX_DAYS, page.number("days", 0, 0))
     answer = await page.call(
         "memory_stale", {"limit": MAX_STALE, **({"days": days} if days else {})}
@@ -204,6 +208,8 @@ async def show_stale(page: Page) -> Response:
         days=answer.output["days"] if answer.ok else days,
         columns=COLUMNS,
         rows=make_rows(entries),
+        code=answer.output.get("code", []) if answer.ok else [],
+        code_total=answer.output.get("code_total", 0) if answer.ok else 0,
     )
 
 

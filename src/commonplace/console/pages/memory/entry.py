@@ -46,6 +46,7 @@ async def show(page: Page) -> Response:
         here="/memory",
         entry=entry,
         verb=find_verb,
+        strength=describe_strength,
         can_draw=page.parts.assets.has("mermaid.js"),
         source=source,
         nodes=[(names[key], title, memory_url(key)) for key, title in nodes.items()],
@@ -53,6 +54,14 @@ async def show(page: Page) -> Response:
         is_raw=page.query("view") == "raw",
         confirm=page.query("confirm"),
     )
+
+
+def describe_strength(reliability: Mapping[str, Any] | None) -> str:
+    """Return the strength of an entry with the reports behind it."""
+    if not reliability:
+        return ""
+    reports = f"{reliability['confirmed']} confirmed, {reliability['refuted']} refuted"
+    return f"{reliability['strength']:.2f} of 1 ({reports})"
 
 
 def find_verb(relation: str) -> str:

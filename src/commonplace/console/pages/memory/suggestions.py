@@ -3,57 +3,75 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from commonplace.console.flash import Flash
+from commonplace.console.form_data import FormData
 from commonplace.console.page import Page
 from commonplace.console.pages.memory.entries import memory_url, render_tab
 
 MAX_SUGGESTIONS = 20
 MAX_TEXTS = 60  # entries whose text is read for the page
 MAX_CHARS = 600
+MAX_TICKED = 1_000
+MAX_REFUSED = 3  # reasons in the message
+KINDS = ("duplicate", "contradiction", "link", "generalize")
 DECISIONS = {"accept": "rekall_accept_suggestion", "reject": "rekall_reject_suggestion"}
 
 
 async def show_suggestions(page: Page) -> Response:
-    """Show the pending suggestions with the text of both sides."""
-    links, groups = await asyncio.gather(
-        page.call("rekall_suggest_links", {"limit": MAX_SUGGESTIONS}),
-        page.call("rekall_suggest_generalize", {"limit": MAX_SUGGESTIONS}),
+    """Show the pending suggestions that the filters admit, with the text of all sides."""
+    chosen = {name: page.query(name) for name in ("kind", "least", "project")}
+    answer = await page.call(
+        "memory_decide",
+        {**make_filter(chosen), "decision": "reject", "dry_run": True, "limit": MAX_SUGGESTIONS},
     )
-    pairs = links.output["suggestions"] if links.ok else []
-    clusters = groups.output["suggestions"] if groups.ok else []
-    found = [(pair, [pair["entry_a"], pair["entry_b"]]) for pair in pairs]
-    found += [(cluster, cluster["entries"]) for cluster in clusters]
-    ids = list(dict.fromkeys(side["id"] for _, sides in found for side in sides))[:MAX_TEXTS]
-    texts = dict(zip(ids, await asyncio.gather(*(_read(page, id_) for id_ in ids)), strict=True))
+    found = answer.output["suggestions"] if answer.ok else []
+    ids = dict.fromkeys(side["id"] for suggestion in found for side in suggestion["entries"])
+    read = list(ids)[:MAX_TEXTS]
+    texts = dict(zip(read, await asyncio.gather(*(_read(page, id_) for id_ in read)), strict=True))
     return render_tab(
         page,
         "suggestions",
-        error=links.error or groups.error,
-        suggestions=[_make_card(suggestion, sides, texts) for suggestion, sides in found],
-        total=sum(answer.output["total_pending"] for answer in (links, groups) if answer.ok),
+        error=answer.error,
+        suggestions=[_make_card(suggestion, texts) for suggestion in found],
+        total=answer.output["matched"] if answer.ok else 0,
+        counts=answer.output["matched_by_type"] if answer.ok else {},
+        chosen=chosen,
+        kinds=KINDS,
+        confirm=page.query("confirm") if page.query("confirm") in DECISIONS else "",
     )
 
 
-def _make_card(
-    suggestion: Mapping[str, Any], sides: list[Mapping[str, Any]], texts: Mapping[str, str]
-) -> dict[str, Any]:
+def make_filter(chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the filters of the page as arguments; what cannot be is left out."""
+    arguments: dict[str, Any] = {}
+    if chosen["kind"] in KINDS:
+        arguments["types"] = [chosen["kind"]]
+    if chosen["project"].strip():
+        arguments["project"] = chosen["project"]
+    with contextlib.suppress(ValueError):
+        arguments["min_score"] = min(1.0, max(0.0, float(chosen["least"])))
+    return arguments
+
+
+def _make_card(suggestion: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": suggestion["id"],
         "reason": suggestion["reason"],
         "score": suggestion["score"],
-        "kind": suggestion.get("suggestion_type", "generalize"),
+        "kind": suggestion["type"],
         "sides": [
             {
                 "title": side["title"],
                 "address": memory_url(side["id"]),
                 "text": texts.get(side["id"], ""),
             }
-            for side in sides
+            for side in suggestion["entries"]
         ],
     }
 
@@ -77,4 +95,37 @@ async def decide(page: Page) -> Response:
         done = str(answer.output.get("action_taken", "Rejected"))
         command = answer.output.get("generalize_command")
         flash = Flash(f"{done}: {command}" if command else done)
-    return page.redirect("/memory", flash, tab="suggestions")
+    return page.redirect("/memory", flash, tab="suggestions", **_filters(form))
+
+
+async def decide_many(page: Page) -> Response:
+    """Accept or reject the ticked suggestions, or all that the filters admit."""
+    form = await page.form()
+    chosen = _filters(form)
+    decision = "accept" if form.text("decision") == "accept" else "reject"
+    arguments = make_filter(chosen)
+    if form.text("which") != "all":
+        arguments = {"ids": form.texts("ids")[:MAX_TICKED]}
+        if not arguments["ids"]:
+            flash = Flash("Tick the suggestions to decide.", "warn")
+            return page.redirect("/memory", flash, tab="suggestions", **chosen)
+    answer = await page.call("memory_decide", {**arguments, "decision": decision})
+    if answer.error is not None:
+        flash = Flash(str(answer.error["message"]), "bad")
+    else:
+        flash = Flash(_describe(answer.output), "warn" if answer.output.get("refused") else "good")
+    return page.redirect("/memory", flash, tab="suggestions", **chosen)
+
+
+def _filters(form: FormData) -> dict[str, str]:
+    return {name: form.text(name) for name in ("kind", "least", "project")}
+
+
+def _describe(output: Mapping[str, Any]) -> str:
+    parts = [f"{output['decided']} {output['decision']}"]
+    if output["links_created"]:
+        parts.append(f"{output['links_created']} linked")
+    if output["merged"]:
+        parts.append(f"{output['merged']} merged")
+    refused = [f"{each['id']}: {each['reason']}" for each in output.get("refused", ())]
+    return ". ".join([", ".join(parts), *refused[:MAX_REFUSED]])

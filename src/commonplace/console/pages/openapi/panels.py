@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from commonplace.console.caller import Answer, CallError
 from commonplace.console.page import Page
 from commonplace.console.pages.openapi.details import describe_part
-from commonplace.console.pages.openapi.view import View
+from commonplace.console.pages.openapi.view import STORED, View
 from commonplace.console.pages.openapi.walks import WALKS, Walk, walk_arguments
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.kernel.ref import Ref
 
 ROWS = 50
 AROUND = 40  # lines shown before and after a line of the source
@@ -151,10 +153,13 @@ async def _read_text(page: Page, view: View) -> str | None:
     """Return the text of a pasted or stored document; None if only its server has it."""
     if view.source.text is not None:
         return view.source.text
-    if not view.source.name.startswith("file:"):
+    if not view.source.name.startswith(STORED):
         return None
-    project, _, path = view.source.name.removeprefix("file:").partition("/")
-    answer = await page.call("file_read", {"project": project, "path": f"/{path}"})
+    try:
+        ref = Ref.parse(view.source.name)
+    except CommonplaceError:  # the tool says what is wrong with it
+        return None
+    answer = await page.call("file_read", {"project": ref.project, "path": ref.key})
     return str(answer.output["content"]) if answer.ok else None
 
 

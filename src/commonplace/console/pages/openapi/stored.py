@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from starlette.responses import Response
 
 from commonplace.console.caller import CallError
@@ -11,6 +13,7 @@ from commonplace.console.pages.openapi.view import MAX_SHOWN_CHARS, read_posted_
 from commonplace.console.pages.openapi.workbench import DRAFT
 from commonplace.console.rendering import url
 from commonplace.dispatch.transfer import run_async, write_in_parts
+from commonplace.kernel.ref import stored_file
 
 LOOKS_LIKE_A_DOCUMENT = r'^\s*"?(openapi|swagger)"?\s*:'
 MAX_FOUND = 100
@@ -31,7 +34,8 @@ async def pick(page: Page) -> Response:
         matches = answer.output["matches"] if answer.ok else []
         paths = dict.fromkeys(match["file_path"] for match in matches)
         rows = [
-            {"path": path, "href": url("/openapi", ref=f"file:{project}{path}")} for path in paths
+            {"path": path, "href": url("/openapi", ref=str(stored_file(project, path)))}
+            for path in paths
         ]
     return page.render(
         "pages/openapi/pick.html",
@@ -47,7 +51,7 @@ async def store(page: Page) -> Response:
     form = await page.form()
     view = await read_posted_view(form)
     name = form.text("store_as").strip()
-    project, _, path = name.removeprefix("file:").strip("/").partition("/")
+    project, _, path = unquote(name.removeprefix("file:")).strip("/").partition("/")
     error: CallError | None = None
     if not view.source.is_given or view.problem:
         error = {"code": "SPEC_INPUT", "message": view.problem or "There is no document to store."}
@@ -67,8 +71,8 @@ async def store(page: Page) -> Response:
                 "hint": "Choose another name, or delete the file on the page Files.",
             }
     if error is None:
-        flash = Flash(f"Stored file:{project}/{path}.", saved_draft=DRAFT)
-        return page.redirect("/openapi", flash, ref=f"file:{project}/{path}")
+        ref = str(stored_file(project, f"/{path}"))
+        return page.redirect("/openapi", Flash(f"Stored {ref}.", saved_draft=DRAFT), ref=ref)
     text = view.source.shown_text
     return page.render(
         "pages/openapi/store.html",

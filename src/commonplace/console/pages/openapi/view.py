@@ -38,6 +38,7 @@ TABS = (
 MAX_SHOWN_CHARS = 400_000  # a longer text is not put into a text area
 NOT_KEPT = frozenset({"tab", "ref", "example", "wait"})
 NOT_CHOICES = frozenset({"csrf", "content", "upload", "other_file", "ref", "go", "store_as"})
+STORED = ("file:", "openapi:")  # references to files of this server
 PASTED = "_text"  # after the name of a tab: the field of its second document
 
 
@@ -64,7 +65,7 @@ class DocumentSource:
             return {"content": self.text}
         if self.name.startswith(("http://", "https://")):
             return {"url": self.name}
-        return {"ref": self.name} if self.name.startswith("file:") else {"file": self.name}
+        return {"ref": self.name} if self.name.startswith(STORED) else {"file": self.name}
 
     @property
     def shown_text(self) -> str:

@@ -206,6 +206,76 @@ def test_a_suggestion_that_is_accepted_says_what_was_done(
     assert flash_of(post(inside, "memory-suggestions", id="s")).text == "Rejected"
 
 
+DECIDED: dict[str, Any] = {
+    "decision": "accepted",
+    "matched": 2,
+    "matched_by_type": {"duplicate": 1, "link": 1},
+    "decided": 2,
+    "links_created": 1,
+    "merged": 1,
+    "remaining": 0,
+}
+PENDING: dict[str, Any] = {
+    "id": "S1",
+    "type": "duplicate",
+    "score": 0.95,
+    "reason": "Says the same",
+    "entries": [{"id": "01A", "title": "One"}, {"id": "01B", "title": "Two"}],
+}
+
+
+def test_suggestions_are_filtered_and_offered_for_one_decision(
+    caller: FakeCaller, inside: TestClient
+) -> None:
+    caller.replies["memory_decide"] = Answer({**DECIDED, "suggestions": [PENDING]})
+    address = "/console/memory?tab=suggestions&kind=duplicate&least=0.9&project=shop"
+    text = inside.get(f"{address}&confirm=reject").text
+    asked = sent(caller, "memory_decide")[0]
+    assert (asked["types"], asked["min_score"], asked["project"]) == (["duplicate"], 0.9, "shop")
+    assert asked["dry_run"] is True
+    assert 'form="bulk" name="ids" value="S1"' in text
+    assert ">Merge</button>" in text
+    assert "Reject 2 suggestions?" in text
+    assert "Rejected suggestions never return." in text
+    inside.get("/console/memory?tab=suggestions&kind=nonsense&least=much")
+    assert "types" not in sent(caller, "memory_decide")[1]
+    assert "min_score" not in sent(caller, "memory_decide")[1]
+
+
+def test_the_ticked_or_all_suggestions_are_decided_together(
+    caller: FakeCaller, inside: TestClient
+) -> None:
+    caller.replies["memory_decide"] = Answer(DECIDED)
+    answer = post(inside, "memory-decisions", decision="accept", ids=["S1", "S2"])
+    assert flash_of(answer).text == "2 accepted, 1 linked, 1 merged"
+    assert sent(caller, "memory_decide")[0] == {"decision": "accept", "ids": ["S1", "S2"]}
+    post(inside, "memory-decisions", decision="reject", which="all", kind="link")
+    assert sent(caller, "memory_decide")[1] == {"decision": "reject", "types": ["link"]}
+    nothing = post(inside, "memory-decisions", decision="accept")
+    assert flash_of(nothing).text == "Tick the suggestions to decide."
+
+
+def test_the_timeline_groups_events_by_day(caller: FakeCaller, inside: TestClient) -> None:
+    event = {"at": "2026-01-02T10:20:30.000Z", "kind": "contradicted", "detail": "30 or 90"}
+    sides = {"entry": {"id": "01A", "title": "One"}, "other": {"id": "01B", "title": ""}}
+    caller.replies["memory_timeline"] = Answer(
+        {
+            "events": [{**event, **sides}, {"at": "2026-01-01T00:00:00.000Z", "kind": "purged"}],
+            "by_day": [{"day": "2026-01-02", "counts": {"contradicted": 1}}],
+            "total": 2,
+            "has_more": False,
+        }
+    )
+    text = inside.get("/console/memory?tab=timeline&days=7&kind=contradicted").text
+    asked = sent(caller, "memory_timeline")[0]
+    assert (asked["days"], asked["kinds"]) == (7, ["contradicted"])
+    assert "<h2>2026-01-02</h2>" in text
+    assert "1 contradicted" in text
+    assert ">01B</a>" in text
+    inside.get("/console/memory?tab=timeline&days=none&page=x&kind=y")
+    assert sent(caller, "memory_timeline")[1] == {"days": 30, "limit": 100, "offset": 0}
+
+
 def test_an_entry_that_cannot_be_linked_leaves_the_form_open(
     caller: FakeCaller, inside: TestClient
 ) -> None:

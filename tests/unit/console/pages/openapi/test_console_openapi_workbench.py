@@ -51,10 +51,28 @@ def post(browser: TestClient, path: str = "/console/openapi", **fields: str) -> 
 def test_a_named_document_is_asked_for_by_its_name(browser: TestClient, caller: FakeCaller) -> None:
     for name, spec in (
         ("file:apis/a.yaml", {"ref": "file:apis/a.yaml"}),
+        ("openapi:apis/a.yaml#/info", {"ref": "openapi:apis/a.yaml#/info"}),
         ("https://example.org/a.yaml", {"url": "https://example.org/a.yaml"}),
     ):
         assert "Pets" in browser.get("/console/openapi", params={"ref": name}).text
         assert caller.calls[-2][1] == {"spec": spec}
+
+
+def test_the_source_of_a_stored_document_is_read_from_the_project_that_its_reference_names(
+    browser: TestClient, caller: FakeCaller
+) -> None:
+    caller.replies["file_read"] = Answer({"content": "openapi: 3.1.0"})
+    browser.get("/console/openapi", params={"ref": "file:my%20apis/a.yaml", "tab": "source"})
+    assert ("file_read", {"project": "my apis", "path": "/a.yaml"}) in caller.calls
+
+
+def test_stored_documents_are_linked_by_a_reference_that_can_be_read_back(
+    browser: TestClient, caller: FakeCaller
+) -> None:
+    caller.replies["file_projects"] = Answer({"projects": [{"project": "my apis/1"}]})
+    caller.replies["file_grep"] = Answer({"matches": [{"file_path": "/a.yaml"}]})
+    shown = browser.get("/console/openapi/pick").text
+    assert "ref=file%3Amy%2520apis%252F1%2Fa.yaml" in shown
 
 
 def test_a_slow_document_is_left_to_a_second_request(caller: FakeCaller) -> None:
