@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace import __version__
 from commonplace.bootstrap.offer import (
@@ -17,6 +17,7 @@ from commonplace.bootstrap.offer import (
 )
 from commonplace.bootstrap.services import Services
 from commonplace.bootstrap.team import direct_url, on_postgres, team_gauges
+from commonplace.context.offering.service import ContextOffering
 from commonplace.dispatch.limiter import RateLimiter
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.recording import CallRecorder
@@ -65,6 +66,12 @@ class App:
             from commonplace.storage.disk.signal_file import index_request
 
             services.on_close(index_request(self.settings.data).watch(lambda: services.files))
+        if self.settings.mcp.memory.retention_days:
+            from commonplace.bootstrap.memory_upkeep import MemoryUpkeep
+
+            upkeep = MemoryUpkeep(services, self.pipeline)
+            services.on_close(upkeep.close)
+            upkeep.start()
         if http:
             services.upkeep.start_checking()
             services.audit_upkeep.start()
@@ -149,6 +156,25 @@ def build(
     return App(settings, services, registry, pipeline, product, authenticator)
 
 
+def product_for(app: App, selection: Selection, *, read_only: bool, mutation: bool) -> Product:
+    """Return the product as one client of a shared server gets it.
+
+    Raises INVALID_CONFIG for a selection with an unknown name.
+    """
+    app.registry.check(selection)
+    if mutation:
+        app.services.mutation.on = True  # the folder may be written; calls are checked one by one
+    pipeline = app.pipeline.with_rules(
+        selection, read_only=read_only, mutation_enabled=lambda: mutation
+    )
+    return replace(
+        app.product,
+        pipeline=pipeline,
+        selection=selection,
+        instructions=instructions_for(selection, app.settings),
+    )
+
+
 def _pipeline(services: Services, registry: Registry, selection: Selection) -> Pipeline:
     settings, upkeep = services.settings, services.upkeep
     recorder = CallRecorder(
@@ -199,6 +225,7 @@ def _product(
         max_in_flight=limits.in_flight,
         max_sessions_per_key=limits.sessions_per_key,
         features=named_features(environ),
+        offering=ContextOffering(),
         observer=EdgeObserver(services.tracer, services.metrics),
         ready=ready,
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from commonplace.files.service import FilesService
     from commonplace.instructions.model import RequestStats
     from commonplace.instructions.service import InstructionsService
+    from commonplace.memory.code.protocol import AnchorChecker
     from commonplace.memory.service import MemoryService
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels
@@ -55,6 +56,7 @@ def request_stats(services: Services) -> RequestStats:
 
 def open_files(services: Services) -> FilesService:
     """Open files on SQLite with hybrid search; the indexer has a thread of its own."""
+    from commonplace.bootstrap.sources.api_operations import OperationExtractor
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid_retriever
     from commonplace.search.lexical.sqlite import SqlitePostings
@@ -74,6 +76,7 @@ def open_files(services: Services) -> FilesService:
         external=external_files(services, models, side) if models is not None else None,
         rates=services.shared_rates,
         beside_server=services.beside_server,
+        extractor=OperationExtractor(),
     )
 
 
@@ -123,7 +126,18 @@ def open_memory(services: Services) -> MemoryService:
         earlier=semantic.semantics.earlier if semantic.semantics is not None else None,
         model_missing=semantic.absent or None,
         on_close=database.close,
+        checker=code_checker(services),
     )
+
+
+def code_checker(services: Services) -> AnchorChecker:
+    """Return what compares anchors with configured folders and stored projects."""
+    from commonplace.bootstrap.sources.project_code import StoredCode
+    from commonplace.memory.code.checker import CodeChecker
+    from commonplace.memory.code.repositories import Repositories
+
+    roots = tuple(expand_home(root) for root in services.settings.mcp.memory.roots)
+    return CodeChecker(Repositories(roots, services.local, StoredCode(services)))
 
 
 def open_openapi(services: Services, local: bool) -> OpenApiService:

@@ -12,9 +12,9 @@ from commonplace import __version__
 from commonplace.bootstrap.team import on_postgres
 from commonplace.bootstrap.upkeep import Upkeep
 from commonplace.kernel.json_types import Json
-from commonplace.kernel.lazy import lazy
+from commonplace.kernel.lazy import deferred, lazy
 from commonplace.kernel.settings import Settings
-from commonplace.kernel.switch import Switch
+from commonplace.kernel.settings.switch import Switch
 from commonplace.storage.locks.data_folder import is_data_folder_in_use
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
@@ -22,8 +22,13 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.audit_upkeep import AuditUpkeep
+    from commonplace.context.capture.service import CaptureService
+    from commonplace.context.finding.opening import OpenRefService
+    from commonplace.context.finding.searching import SearchAllService
+    from commonplace.context.service import ContextService
     from commonplace.files.service import FilesService
     from commonplace.instructions.service import InstructionsService
+    from commonplace.instructions.use_cases.review.promoting import LessonStates
     from commonplace.memory.service import MemoryService
     from commonplace.openapi.service import OpenApiService
     from commonplace.search.assembly import ExternalModels, SemanticSearch
@@ -87,12 +92,18 @@ class Services:
     def instructions(self) -> InstructionsService:
         with self._data_folder():
             if on_postgres(self.settings):
-                from commonplace.bootstrap.team import open_team_instructions
+                from commonplace.bootstrap.team import open_team_instructions as open_catalogue
+            else:
+                from commonplace.bootstrap.embedded import open_instructions as open_catalogue
+            service = self._close_later(open_catalogue(self))
+            service.lessons = deferred(self._connect_lessons)
+            return service
 
-                return self._close_later(open_team_instructions(self))
-            from commonplace.bootstrap.embedded import open_instructions
+    def _connect_lessons(self) -> LessonStates:
+        """Return the lessons behind rules; memory is opened when they are asked for."""
+        from commonplace.bootstrap.sources.promotion import LessonsBehindRules
 
-            return self._close_later(open_instructions(self))
+        return LessonsBehindRules(self)
 
     @lazy
     def files(self) -> FilesService:
@@ -124,6 +135,31 @@ class Services:
     def openapi_over_http(self) -> OpenApiService:
         """For the dashboard of a stdio server, whose callers may not reach this machine's files."""
         return self._open_openapi(local=False)
+
+    @lazy
+    def context(self) -> ContextService:
+        from commonplace.bootstrap.sources.assembly import open_context
+
+        return self._close_later(open_context(self))
+
+    @lazy
+    def capture(self) -> CaptureService:
+        from commonplace.bootstrap.sources.assembly import open_capture
+
+        with self._data_folder():
+            return self._close_later(open_capture(self))
+
+    @lazy
+    def search_all(self) -> SearchAllService:
+        from commonplace.bootstrap.sources.assembly import open_search_all
+
+        return open_search_all(self)
+
+    @lazy
+    def open_ref(self) -> OpenRefService:
+        from commonplace.bootstrap.sources.assembly import open_refs
+
+        return open_refs(self)
 
     @lazy
     def server(self) -> ServerService:

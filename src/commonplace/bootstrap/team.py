@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.files.store.postgres_sides import PostgresExternalSide, PostgresLocalSide
     from commonplace.instructions.service import InstructionsService
     from commonplace.memory.service import MemoryService
+    from commonplace.search.model import LexicalStore
     from commonplace.storage.audit.shipper import AuditShipper
     from commonplace.storage.audit.trail import TeamTrail
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
@@ -34,6 +35,8 @@ def direct_url(settings: Settings) -> str:
 
 def postgres_components() -> list[SchemaComponent]:
     """List every component of the schema in PostgreSQL, in the order of their migrations."""
+    from commonplace.context.capture.store.postgres import SCHEMA as CAPTURE
+    from commonplace.context.store.postgres import SCHEMA as CONTEXT
     from commonplace.edge.sessions.postgres import SCHEMA as SESSIONS
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.instructions.store.postgres import SCHEMA as INSTRUCTIONS
@@ -42,7 +45,18 @@ def postgres_components() -> list[SchemaComponent]:
     from commonplace.storage.audit.records import SCHEMA as AUDIT
     from commonplace.storage.postgres.migrations import CREDENTIALS, STORAGE
 
-    return [STORAGE, CREDENTIALS, AUDIT, SEARCH, FILES, MEMORY, SESSIONS, INSTRUCTIONS]
+    return [
+        STORAGE,
+        CREDENTIALS,
+        AUDIT,
+        SEARCH,
+        FILES,
+        MEMORY,
+        SESSIONS,
+        INSTRUCTIONS,
+        CONTEXT,
+        CAPTURE,
+    ]
 
 
 def open_postgres(settings: Settings) -> PostgresDatabase:
@@ -69,10 +83,15 @@ def open_team_instructions(services: Services) -> InstructionsService:
     """Open the catalogue, usage and feedback that the servers of a team share."""
     from commonplace.bootstrap.embedded import request_stats
     from commonplace.instructions.assembly import build_shared_service
+    from commonplace.instructions.store.kept.index import shared_state
+    from commonplace.instructions.store.kept.place import KeptPlace
 
     return build_shared_service(
         services.postgres,
         services.settings.mcp.instructions,
+        kept=KeptPlace(
+            services.settings.data, lambda: shared_state(services.settings.database_url)
+        ),
         governance=services.settings.governance,
         mutation_enabled=services.mutation,
         trace=services.tracer.emit,
@@ -88,6 +107,7 @@ def open_team_files(services: Services) -> FilesService:
     It is the external model where one is configured, else this machine's.
     """
     from commonplace.bootstrap.embedded import external_files
+    from commonplace.bootstrap.sources.api_operations import OperationExtractor
     from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
     from commonplace.files.store.postgres_words import require_mode
     from commonplace.search.assembly import hybrid_policy
@@ -99,21 +119,21 @@ def open_team_files(services: Services) -> FilesService:
     require_mode(database, settings.search.lexical)
     external, local = _semantic_sides(services, database)
     postings = PostgresPostings(database)
-    words = lexical_store(database, settings, postings)
+
+    def retriever(words: LexicalStore) -> HybridRetriever:
+        policy, absent = hybrid_policy(settings.search), semantic.absent or NO_MODEL
+        return HybridRetriever(words, None, policy, absent, external or local)
+
     return run_postgres_files(
         database,
         settings,
         postings=postings,
-        retriever=HybridRetriever(
-            words,
-            None,
-            hybrid_policy(settings.search),
-            semantic.absent or NO_MODEL,
-            external or local,
-        ),
+        retriever=retriever(lexical_store(database, settings, postings)),
         listener=local,
         external=external_files(services, models, external) if models is not None else None,
         rates=services.shared_rates,
+        extractor=OperationExtractor(),
+        extract_retriever=retriever(postings),
     )
 
 
@@ -149,6 +169,7 @@ def _semantic_sides(
 
 def open_team_memory(services: Services) -> MemoryService:
     """Open memory in PostgreSQL, on the connections that files use too."""
+    from commonplace.bootstrap.embedded import code_checker
     from commonplace.memory.assembly import build_postgres_memory
 
     semantic = services.semantic
@@ -158,6 +179,7 @@ def open_team_memory(services: Services) -> MemoryService:
         embedder=semantic.semantics.embedder if semantic.semantics is not None else None,
         earlier=semantic.semantics.earlier if semantic.semantics is not None else None,
         model_missing=semantic.absent or None,
+        checker=code_checker(services),
     )
 
 

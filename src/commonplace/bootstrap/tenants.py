@@ -21,6 +21,7 @@ from commonplace.kernel.auth import (
     AuthContext,
     Tenant,
     bearer_tenant,
+    local_user,
     tenant_hash,
 )
 from commonplace.kernel.clock import iso, utc_now
@@ -58,11 +59,17 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
 
     No server may run meanwhile: see `without_servers`.
     """
+    from commonplace.instructions.review_service import ReviewService
+
     moved = {
         "files": asyncio.run(services.files.move_tenant(find_owner(services, old), _owner(new))),
         "memory": asyncio.run(services.memory.move_tenant(old, new)),
         "keys": services.keys.move_tenant(old, new),
     }
+    asyncio.run(services.context.move_tenant(old, new))
+    asyncio.run(services.capture.move_tenant(old, new))
+    services.instructions.load()
+    ReviewService(services.instructions.parts_of).move_lessons(local_user(), old, new)
     return _require_any(old, moved)
 
 
@@ -89,21 +96,25 @@ def delete_tenant(services: Services, tenant: Tenant) -> Counts:
     if not on_postgres(services.settings):
         asyncio.run(_forget_vectors(services, owner, projects))
     memory = asyncio.run(services.memory.delete_tenant(tenant))
+    asyncio.run(services.context.delete_tenant(tenant))
+    asyncio.run(services.capture.delete_tenant(tenant))
     return _require_any(tenant, {"files": files, "memory": memory, "keys": keys})
 
 
 async def _forget_vectors(services: Services, owner: AuthContext, projects: Sequence[str]) -> None:
     """Delete vectors of files that are kept in files beside the database."""
+    from commonplace.files.extracts.model import COLLECTION as EXTRACTS
     from commonplace.search.model import Partition
 
     models, local = services.external_models, services.semantic.listener
     external = models.on_disk(services.settings.data) if models is not None else None
     for project in projects:
-        partition = Partition(owner.apikey_hash, "files", project)
-        if local is not None:
-            await local.synchronise(partition, "", [])
-        if external is not None:
-            await external.synchronise(partition, "", [], None)
+        for collection in ("files", EXTRACTS):
+            partition = Partition(owner.apikey_hash, collection, project)
+            if local is not None:
+                await local.synchronise(partition, "", [])
+            if external is not None:
+                await external.synchronise(partition, "", [], None)
 
 
 def export_tenant(

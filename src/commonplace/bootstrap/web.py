@@ -40,6 +40,7 @@ def http_options(app: App, host: str) -> HttpOptions:
         connections=ConnectionLimits.of(app.settings),
         draining=Draining(server.drain_seconds),
         sessions=team_sessions(app.services) if on_postgres(app.settings) else None,
+        plain={"/context": "context"},
     )
     routes = operation_routes(
         auth,

@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
         service.track_use(
             local_user(), "a", ReportedUse({"userId": f"u{number % 2}"}, {"success": True})
         )
-    service.submit_feedback(local_user(), FEEDBACK)
+    service.feedback.submit(local_user(), FEEDBACK)
     service.close()
     return tmp_path
 
@@ -192,17 +192,17 @@ def test_feedback_keeps_its_order_among_that_of_the_team(
     folder: Path, database: PostgresDatabase, teams: Callable[[], InstructionsService]
 ) -> None:
     team = teams()
-    newer = team.submit_feedback(local_user(), {**FEEDBACK, "title": "Newer"})
+    newer = team.feedback.submit(local_user(), {**FEEDBACK, "title": "Newer"})
     move(FeedbackMover(database), folder)
-    page = team.list_feedback(local_user(), FeedbackFilter(), limit=10, offset=0)
+    page = team.feedback.list_entries(local_user(), FeedbackFilter(), limit=10, offset=0)
     assert [entry["title"] for entry in page.entries] == ["Newer", "T"]
-    changed = team.update_feedback(
+    changed = team.feedback.update(
         local_user(), page.entries[1]["id"], status="resolved", metadata=None
     )
     assert changed is not None
     again = move(FeedbackMover(database), folder)
     assert again.kept == (changed["id"],)
-    assert team.get_feedback(local_user(), newer["id"]) == newer
+    assert team.feedback.get(local_user(), newer["id"]) == newer
 
 
 def test_a_damaged_file_stops_the_move(tmp_path: Path, database: PostgresDatabase) -> None:

@@ -35,5 +35,15 @@ def test_every_other_selection_gets_the_introduction_of_the_whole_product(tmp_pa
         assert instructions_for(selection, settings) == INSTRUCTIONS
 
 
+def test_the_first_512_characters_of_the_introduction_stand_alone() -> None:
+    """Codex keeps no more; Claude Code cuts at 2 KB."""
+    opening = INSTRUCTIONS.partition("\n")[0]
+    assert len(opening) <= 512
+    assert "`context`" in opening
+    assert "`rules_for`" in opening
+    assert "everything else is data" in opening
+    assert len(INSTRUCTIONS.encode()) < 2_000
+
+
 def test_empty_lists_in_the_settings_select_everything(tmp_path: Path) -> None:
     assert selection_of(Settings(data=tmp_path)) == Selection()

@@ -41,6 +41,24 @@ def test_a_stored_file_is_read_by_its_reference(app: App) -> None:
     assert to_json(outcome.output)["title"] == "Stored"
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "openapi:apis/a.json#/info",
+        "openapi:apis/a.json",
+        "file:apis/notes.md#L3-L3",
+        "file:apis/notes.md#L3",
+    ],
+)
+def test_a_reference_to_lines_or_to_a_part_names_the_document(app: App, reference: str) -> None:
+    notes = f"# API\n\u2028still line 2\n{DOCUMENT}\nend\n"
+    for path, content in (("/a.json", DOCUMENT), ("/notes.md", notes)):
+        run(app, "file_write", {"project": "apis", "path": path, "content": content})
+    outcome = run(app, "oas_parse", {"spec": {"ref": reference}})
+    assert outcome.output is not None, outcome.error
+    assert to_json(outcome.output)["title"] == "Stored"
+
+
 def test_a_file_of_another_tenant_is_not_found(app: App) -> None:
     run(app, "file_write", {"project": "p", "path": "/a.json", "content": DOCUMENT})
     stranger = AuthContext(Tenant("other"), ALL_SCOPES, "x")

@@ -1,0 +1,1 @@
+"""The domains as sources of context packs."""

@@ -1,0 +1,74 @@
+"""Operations of stored API descriptions, as a source of context packs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from commonplace.context.engine.task import TaskReading
+from commonplace.context.engine.topic import explain_topic, judge_topic
+from commonplace.context.model import ContextCandidate, PackSection
+from commonplace.context.sources import SourceAnswer
+from commonplace.files.extracts.model import FoundExtract
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.ref import Ref, RefKind
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.services import Services
+
+MOST_OPERATIONS = 10
+MOST_PROJECTS = 8  # searched where no project is named
+
+
+class ApiOperationSource:
+    """Operations of the caller's API descriptions that concern the task."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def find(self, caller: AuthContext, task: TaskReading) -> SourceAnswer:
+        extracts = self._services.files.extracts
+        if extracts is None or not task.text:
+            return SourceAnswer()
+        with_operations = await extracts.projects(caller)
+        named = task.question.project
+        projects: Sequence[str] = [
+            project for project in with_operations if named is None or project == named
+        ]
+        answers = await asyncio.gather(
+            *(
+                extracts.search(caller, project, task.text, MOST_OPERATIONS)
+                for project in projects[:MOST_PROJECTS]
+            )
+        )
+        return SourceAnswer(
+            [_candidate(found, task) for answer in answers for found in answer.extracts]
+        )
+
+    async def note_use(self, caller: AuthContext, ref: str) -> bool:
+        """Operations have no counter of their own; context keeps one."""
+        return True
+
+
+def _candidate(found: FoundExtract, task: TaskReading) -> ContextCandidate:
+    extract = found.extract
+    ref = Ref(RefKind.OPENAPI, extract.path, extract.project, pointer=extract.key)
+    words = task.spell(found.terms)
+    marks = ["stale"] if extract.is_stale else []
+    if extract.facts.get("deprecated"):
+        marks.append("deprecated")
+    changed = datetime.fromtimestamp(extract.updated_at / 1e6, UTC).isoformat()
+    return ContextCandidate(
+        PackSection.OPERATIONS,
+        str(ref),
+        extract.title,
+        extract.text or extract.summary,  # the text begins with the summary
+        words or "by meaning",
+        found.score,
+        topic=judge_topic(found.words, found.cosine),
+        updated=changed,
+        marks=tuple(marks),
+        explain=explain_topic(found.words, found.cosine),
+    )
