@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from commonplace.cli.streams import tolerate_stderr
 from commonplace.kernel.platform import unsupported_platform
 
+HELP_OPTIONS = frozenset({"-h", "--help"})
 COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by a shell that asks for completions
 
 
@@ -23,7 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        code = _run(arguments)
+        if argv is None and arguments[:1] == ["hook"]:
+            os._exit(code)  # taking the interpreter down takes milliseconds that a client waits for
+        return code
     except ModuleNotFoundError as error:
         return _report_missing_module(error)
 
@@ -35,6 +39,10 @@ def _run(arguments: list[str]) -> int:
         from commonplace.cli.serve import serve
 
         return serve(arguments[1:])
+    if arguments[:1] == ["hook"] and not HELP_OPTIONS & set(arguments):
+        from commonplace.cli.hooks.entry import run_hook
+
+        return run_hook(arguments[1:])
     if arguments in (["--version"], ["-V"]):
         from commonplace import __version__
 

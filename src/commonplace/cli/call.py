@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -13,6 +13,9 @@ from commonplace.cli.printing import JsonFlag, out, print_coloured_json, print_j
 from commonplace.cli.session import fail, session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from commonplace.dispatch.registry import Selection
 
 
 def call(
@@ -62,37 +65,26 @@ def tools(
         str | None, typer.Option(help="Only these toolsets, separated by commas.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="List the tools of a profile: rekall or oastools.")
+        str | None, typer.Option(help="List the tools of a profile: core, rekall or oastools.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the tools that a client sees, and what the listing costs in tokens.
+
+    Name, description and input schema reach a model (model_tokens); a client gets more (tokens).
+    Both counts are upper bounds for o200k_base.
 
     Examples:
       commonplace tools
       commonplace tools --all-tools --json
       commonplace tools --profile oastools
     """
-    from commonplace.cli.profiles import PROFILES
-    from commonplace.dispatch.describe import describe
-    from commonplace.dispatch.registry import Selection
+    from commonplace.dispatch.describe import describe, for_model
     from commonplace.kernel.tokens import count_tokens
 
-    if profile is not None and profile not in PROFILES:
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            f"There is no profile {profile!r}.",
-            hint=f"Profiles: {', '.join(PROFILES)}.",
-        )
-    wanted = (
-        frozenset(part.strip() for part in toolsets.split(",") if part.strip())
-        if toolsets
-        else None
-    )
-    selection = PROFILES[profile] if profile else Selection(toolsets=wanted, all_tiers=all_tools)
-    rows: list[JsonObject] = []
     registry = session().app().registry
-    registry.check(selection)
+    registry.check(selection := _selection(profile, toolsets, all_tools))
+    rows: list[JsonObject] = []
     for tool in registry.listed(selection):
         described = describe(tool, selection)
         rows.append(
@@ -102,19 +94,38 @@ def tools(
                 "tier": tool.tier.value,
                 "scope": "by arguments" if callable(tool.scope) else tool.scope.value,
                 "writes": not tool.read_only,
+                "model_tokens": count_tokens(orjson.dumps(for_model(described)).decode()),
                 "tokens": count_tokens(orjson.dumps(described).decode()),
                 "summary": tool.description.split(". ")[0].strip(),
             }
         )
+    totals = {name: sum(row[name] for row in rows) for name in ("model_tokens", "tokens")}
     if as_json:
-        print_json(
-            {"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)}
-        )
+        print_json({"tools": rows, "count": len(rows), **totals})
         return
-    columns = ("name", "toolset", *(("tier",) if all_tools else ()), "scope", "tokens", "summary")
+    tier = ("tier",) if all_tools else ()
+    columns = ("name", "toolset", *tier, "scope", "model_tokens", "tokens", "summary")
     out.print(table(columns, [[row[column] for column in columns] for row in rows], one_line=True))
-    tokens = sum(row["tokens"] for row in rows)
-    out.print(f"{len(rows)} tools, at most {tokens:,} tokens of listing")
+    out.print(
+        f"{len(rows)} tools: at most {totals['model_tokens']:,} tokens reach a model, of a listing "
+        f"of at most {totals['tokens']:,}"
+    )
+
+
+def _selection(profile: str | None, toolsets: str | None, all_tools: bool) -> Selection:
+    from commonplace.cli.profiles import PROFILES
+    from commonplace.dispatch.registry import Selection
+
+    if profile is None:
+        wanted = frozenset(part.strip() for part in (toolsets or "").split(",") if part.strip())
+        return Selection(toolsets=wanted if toolsets else None, all_tiers=all_tools)
+    if profile not in PROFILES:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"There is no profile {profile!r}.",
+            hint=f"Profiles: {', '.join(PROFILES)}.",
+        )
+    return PROFILES[profile].selection
 
 
 def _object(text: str | None) -> JsonObject:

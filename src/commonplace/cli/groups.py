@@ -160,7 +160,9 @@ def _group(group: typer.Typer, name: str) -> ClickCommand:
     shell = copy.copy(group)
     shell.registered_commands, shell.registered_groups = [], []
     shell.info = copy.copy(group.info)
-    shell.info.cls = CommandGroup
+    own = group.info.cls
+    is_ours = isinstance(own, type) and issubclass(own, CommandGroup)
+    shell.info.cls = own if is_ours else CommandGroup
     click_group = get_group(shell)
     click_group.name = name
 

@@ -44,12 +44,32 @@ COMMANDS = (
         "serve_command",
         "Serve MCP: on stdin and stdout, or over HTTP with --http.",
     ),
+    Listed(
+        "up",
+        "local.commands",
+        "up",
+        "Start the local server that many clients share, or show it with --status.",
+    ),
+    Listed("down", "local.commands", "down", "Stop the local server."),
+    Listed(
+        "search",
+        "finding",
+        "search",
+        "Search rules, lessons, files and operations of stored APIs at once.",
+    ),
+    Listed("open", "finding", "open_", "Print what references name."),
     Listed("call", "call", "call", "Run one tool as the local user."),
     Listed(
         "tools",
         "call",
         "tools",
         "Show the tools that a client sees, and what the listing costs in tokens.",
+    ),
+    Listed(
+        "context",
+        "context",
+        "context",
+        "Show what matters for a task: rules, lessons, passages of files, API operations.",
     ),
     Listed(
         "doctor",
@@ -63,6 +83,7 @@ COMMANDS = (
         "connect",
         "Print the entry a client needs to start this server, or write it to the client's file.",
     ),
+    Listed("hook", "hook", "hook", "Answer a hook of a client: its JSON on stdin."),
     Listed("console", "console", "console", "Serve the web console for a server elsewhere."),
     Listed("backup", "backup", "backup", "Write all canonical state into one archive."),
     Listed("restore", "backup", "restore", "Check an archive and put its state back."),
@@ -103,6 +124,12 @@ COMMANDS = (
         "memory",
         "app",
         "Memory: bugs, patterns, decisions, pitfalls, configuration, references.",
+    ),
+    Listed(
+        "capture",
+        "capture",
+        "app",
+        "Capture: lessons and rules proposed from sessions, and the queue they wait in.",
     ),
     Listed(
         "oas", "openapi", "app", "OpenAPI: validate, query, compare and change API descriptions."

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +29,9 @@ EXAMPLES = """\
 examples:
   commonplace serve                            one client on stdin and stdout
   commonplace serve --http 127.0.0.1:8787      Streamable HTTP at /mcp, bare JSON-RPC at /rpc
+  commonplace serve --attach                   one client of the local server, which many share
   commonplace serve --toolsets files,memory    offer only these toolsets
+  commonplace serve --profile core             list few tools: the least tokens
   commonplace serve --profile rekall           list exactly the nine tools of Rekall
   MCP_ENABLE_MUTATION=1 commonplace serve      allow changes to the instruction catalogue
 """
@@ -46,6 +48,10 @@ def serve(arguments: Sequence[str]) -> int:
     except SystemExit as ended:  # argparse ends the process on --help and on wrong flags
         return int(ended.code or 0)
     try:
+        if options.attach:
+            from commonplace.cli.local.attaching import attach
+
+            attach(options, arguments)
         code = _serve(options)
         _leave_soon(code)
         return code
@@ -75,15 +81,33 @@ def report(error: CommonplaceError) -> int:
     return numbers_of(error).exit_code
 
 
-def _serve(options: argparse.Namespace) -> int:
-    from commonplace.bootstrap.app import build
+def load_options(
+    options: argparse.Namespace,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Config:
+    """Load the settings of a server with these options; `folder` is where it would run."""
     from commonplace.kernel.config.loading import load
 
-    config = load(file=options.config, data=options.data, flags=_flags(options))
+    file = options.config
+    if file is not None and folder is not None:
+        file = folder / file
+    return load(file=file, data=options.data, environ=environ, flags=_flags(options), cwd=folder)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    if options.socket:
+        from commonplace.cli.local.server import serve_socket
+
+        gc.set_threshold(*COLLECT_AFTER)
+        return serve_socket(options)
+    from commonplace.bootstrap.app import build
+
+    config = load_options(options)
     local = options.http is None
     gc.set_threshold(*COLLECT_AFTER)
     with (
-        build(config.settings, selection=_profile(options, config), local=local) as app,
+        build(config.settings, selection=profile_selection(options, config), local=local) as app,
         app.claim_data_folder(),
     ):
         app.start(http=not local or app.settings.dashboard.enabled)
@@ -148,7 +172,8 @@ def _flags(options: argparse.Namespace) -> JsonObject:
     return flags
 
 
-def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
+def profile_selection(options: argparse.Namespace, config: Config) -> Selection | None:
+    """Return the selection of a profile within that of the settings; None without a profile."""
     if options.profile is None:
         return None
     from dataclasses import replace
@@ -160,12 +185,12 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
     if (
         narrowed.toolsets is not None
         and not narrowed.tools
-        and narrowed.toolsets.isdisjoint(profile.toolsets or ())
+        and narrowed.toolsets.isdisjoint(profile.toolsets)
     ):
         raise CommonplaceError(
             INVALID_CONFIG,
             f"The profile {options.profile} lists tools of "
-            f"{', '.join(sorted(profile.toolsets or ()))}, "
+            f"{', '.join(sorted(profile.toolsets))}, "
             f"and server.toolsets allows only {', '.join(sorted(narrowed.toolsets))}.",
             hint="Drop --profile, or add its toolset to --toolsets or server.toolsets.",
         )
@@ -174,7 +199,12 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
         if narrowed.toolsets is not None or narrowed.tools is not None
         else None
     )
-    return replace(profile, read_only=narrowed.read_only, exclude=narrowed.exclude, within=within)
+    return replace(
+        profile.selection,
+        read_only=narrowed.read_only,
+        exclude=narrowed.exclude,
+        within=within,
+    )
 
 
 def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
@@ -200,13 +230,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        nargs="?",
-        const="",
-        help="serve over HTTP (default 127.0.0.1:8787)",
-    )
+    _add_ways(parser.add_mutually_exclusive_group())
     parser.add_argument(
         "--config",
         type=Path,
@@ -240,7 +264,28 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--profile",
-        choices=("rekall", "oastools"),
-        help="list exactly the tools of a contract, under its names",
+        choices=("core", "rekall", "oastools"),
+        help="list only the few tools of core, or exactly those of a contract, under its names",
     )
     return parser
+
+
+def _add_ways(ways: argparse._MutuallyExclusiveGroup) -> None:
+    """Add the options that replace stdin and stdout."""
+    ways.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const="",
+        help="serve over HTTP (default 127.0.0.1:8787)",
+    )
+    ways.add_argument(
+        "--attach",
+        action="store_true",
+        help="share the local server of the data folder, and start it if needed",
+    )
+    ways.add_argument(
+        "--socket",
+        action="store_true",
+        help="be that local server, in the foreground (`commonplace up` starts it)",
+    )

@@ -27,6 +27,7 @@ PHRASES = (
 )
 """Phrases of hints for tools, and their counterparts on the command line."""
 TOOLS = {
+    "capture_list": "capture list",
     "file_list": "files ls",
     "file_stat": "files ls",
     "file_read": "files get",
@@ -41,6 +42,7 @@ TOOLS = {
     "instructions_review_show": "instructions review show",
     "instructions_review_submit": "instructions review submit",
     "instructions_search": "instructions search",
+    "memory_stale": "memory stale",
     "rekall_search": "memory search",
     "rekall_show": "memory show",
     "oas_convert": "oas convert",
@@ -50,8 +52,10 @@ TOOLS = {
     "oas_parse": "oas parse",
     "oas_validate": "oas validate",
 }
-TOOL = re.compile(
-    r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)"
+TOOL = re.compile(  # not the fields that begin like a tool
+    r"\b(?!(?:file_count|file_path|file_seek_(?:start|end)_bytes|memory_bytes|memory_type)\b)"
+    r"(?:capture|file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|"
+    r"prompt)"
     r"_[a-z_]+\b"
 )
 _COMMAND = re.compile(

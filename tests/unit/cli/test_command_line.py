@@ -95,6 +95,9 @@ def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) ->
         > listed["tokens"]
         > 0
     )
+    for tool in everything["tools"]:
+        assert 0 < tool["model_tokens"] < tool["tokens"]
+    assert everything["model_tokens"] == sum(tool["model_tokens"] for tool in everything["tools"])
     run(capsys, "tools", "--profile", "nonsense", expect=2)
 
 

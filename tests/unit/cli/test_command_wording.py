@@ -18,6 +18,7 @@ from commonplace.cli.wording import TOOL, as_typed, in_commands
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
 BIN = Path(sys.executable).parent
+SNAPSHOTS = Path(__file__).parents[2] / "contract" / "dispatch" / "snapshots"
 
 
 def literals(node: ast.AST) -> str:
@@ -45,6 +46,18 @@ def test_every_hint_names_commands_on_the_command_line() -> None:
         assert not TOOL.search(re.sub(r"commonplace call \w+", "", said)), (
             said
         )  # what has no command of its own is called by its name
+
+
+def test_names_of_fields_are_not_taken_for_tools() -> None:
+    """A field that begins like a tool is excluded in `TOOL`."""
+    fields = {
+        name
+        for path in SNAPSHOTS.rglob("*.json")
+        for name in re.findall(r'"(\w+)": \{', path.read_text())
+        if not (SNAPSHOTS / f"{name}.json").exists()
+    }
+    assert "memory_type" in fields
+    assert [name for name in sorted(fields) if in_commands(name) != name] == []
 
 
 def test_a_missing_file_leads_to_the_command_that_lists(

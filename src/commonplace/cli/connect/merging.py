@@ -1,18 +1,16 @@
-"""Merge a server entry into a client's configuration file, with a backup."""
+"""Merge a server entry into a client's configuration file, and take it out again."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commonplace.kernel.clock import iso, utc_now
-from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.cli.connect.files import Stripped, unsafe
+from commonplace.cli.connect.json_text import parse, rewrite
 from commonplace.kernel.json_types import JsonObject
 
 NAME = "commonplace"
@@ -22,61 +20,85 @@ PROMPT = {
     "description": "Key of the Commonplace server",
     "password": True,
 }
-CLIENT_CONFIG = Code(
-    "CLIENT_CONFIG_UNREADABLE",
-    Kind.INVALID_DATA,
-    "A client's configuration file cannot be merged safely.",
+_OURS = re.compile(
+    rf"^\[mcp_servers\.(?:{NAME}|\"{NAME}\")(?:\.[^\]]+)?\][^\n]*\n(?:(?!^\[)[^\n]*\n?)*",
+    re.MULTILINE,
 )
 
 
-def _read(path: Path) -> str:
+def read_document(path: Path, text: str) -> JsonObject:
+    """Return the object of a JSON file, with or without comments."""
     try:
-        return path.read_text("utf-8") if path.exists() else ""
-    except UnicodeDecodeError:
-        raise _unsafe(path, "it is not UTF-8 text") from None
+        document = parse(text).value if text.strip() else {}
+    except ValueError as broken:
+        raise unsafe(path, str(broken)) from None
+    if not isinstance(document, dict):
+        raise unsafe(path, "it is not an object")
+    return document
 
 
-def merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) -> Path | None:
-    text = _read(path)
-    try:
-        document = json.loads(text) if text.strip() else {}
-    except json.JSONDecodeError as broken:
-        raise _unsafe(
-            path,
-            f"it is not plain JSON (line {broken.lineno}: {broken.msg}); comments cannot be kept",
-        ) from None
-    if not isinstance(document, dict) or not isinstance(document.setdefault(key, {}), dict):
-        raise _unsafe(path, f"`{key}` is not an object there")
-    document[key][NAME] = dict(entry)
+def merge_json(path: Path, text: str, key: str, entry: Mapping[str, Any], prompt: bool) -> str:
+    """Return a file's text with our entry, and every other byte as it is."""
+    document = read_document(path, text)
+    if not isinstance(document.setdefault(key, {}), dict):
+        raise unsafe(path, f"`{key}` is not an object there")
+    document[key] = {**document[key], NAME: dict(entry)}
     if prompt:
         inputs = document.setdefault("inputs", [])
         if not isinstance(inputs, list):
-            raise _unsafe(path, "`inputs` is not a list there")
-        document["inputs"] = [
-            known
-            for known in inputs
-            if not (isinstance(known, dict) and known.get("id") == PROMPT["id"])
-        ] + [PROMPT]
-    return _replace(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+            raise unsafe(path, "`inputs` is not a list there")
+        document["inputs"] = [*_without_prompt(inputs), PROMPT]
+    return rewrite(text, document)
 
 
-def merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
-    """Replace or append our own tables and keep every other byte of the file."""
-    text = _read(path)
-    try:
-        before = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as broken:
-        raise _unsafe(path, f"it is not TOML ({broken})") from None
-    ours = re.compile(
-        rf"^\[mcp_servers\.(?:{NAME}|\"{NAME}\")(?:\.[^\]]+)?\][^\n]*\n(?:(?!^\[)[^\n]*\n?)*",
-        re.MULTILINE,
-    )
-    kept = ours.sub("", text).rstrip("\n")
+def strip_json(path: Path, text: str, key: str) -> Stripped:
+    """Return a file's text without our entry."""
+    document = read_document(path, text)
+    servers = document.get(key)
+    had_ours = isinstance(servers, dict) and NAME in servers
+    if isinstance(servers, dict):
+        document[key] = {name: entry for name, entry in servers.items() if name != NAME}
+    if isinstance(document.get("inputs"), list):
+        document["inputs"] = _without_prompt(document["inputs"])
+    left = {name: value for name, value in document.items() if value or name not in (key, "inputs")}
+    return Stripped(rewrite(text, left), had_ours, not left)
+
+
+def _without_prompt(inputs: list[Any]) -> list[Any]:
+    return [
+        known
+        for known in inputs
+        if not (isinstance(known, dict) and known.get("id") == PROMPT["id"])
+    ]
+
+
+def merge_toml(path: Path, text: str, entry: Mapping[str, Any]) -> str:
+    """Return a file's text with our own tables, and every other byte as it is."""
+    before = _read_toml(path, text)
+    kept = _OURS.sub("", text).rstrip("\n")
     merged = f"{kept}\n\n{to_toml(entry)}".lstrip("\n")
-    after = tomllib.loads(merged)
-    if _other_entries(after) != _other_entries(before):
-        raise _unsafe(path, "merging would change other settings")
-    return _replace(path, merged)
+    if _other_entries(tomllib.loads(merged)) != _other_entries(before):
+        raise unsafe(path, "merging would change other settings")
+    return merged
+
+
+def strip_toml(path: Path, text: str) -> Stripped:
+    """Return a file's text without our tables."""
+    before = _read_toml(path, text)
+    if NAME not in before.get("mcp_servers", {}):
+        return Stripped(text, had_ours=False, is_empty=not text.strip())
+    rest = _OURS.sub("", text).rstrip("\n")
+    rest += "\n" if rest else ""
+    if _other_entries(tomllib.loads(rest)) != _other_entries(before):
+        raise unsafe(path, "removing the entry would change other settings")
+    return Stripped(rest, had_ours=True, is_empty=not rest)
+
+
+def _read_toml(path: Path, text: str) -> JsonObject:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as broken:
+        raise unsafe(path, f"it is not TOML ({broken})") from None
 
 
 def _other_entries(document: JsonObject) -> JsonObject:
@@ -101,29 +123,3 @@ def to_toml(entry: Mapping[str, Any]) -> str:
         else:
             lines.append(f"{name} = {json.dumps(value)}")
     return "\n".join([*lines, *tables]) + "\n"
-
-
-def _replace(path: Path, text: str) -> Path | None:
-    """Replace a file atomically and return the path of the backup."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    backup = None
-    mode = 0o600
-    target = path.resolve()  # keep a dotfile that is a symbolic link
-    if target.exists():
-        stamp = re.sub(r"[^0-9]", "", iso(utc_now()))
-        backup = path.with_name(f"{path.name}.{stamp}.bak")
-        shutil.copy2(target, backup)
-        mode = target.stat().st_mode & 0o777
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.chmod(mode)
-    temporary.replace(target)
-    return backup
-
-
-def _unsafe(path: Path, why: str) -> CommonplaceError:
-    return CommonplaceError(
-        CLIENT_CONFIG,
-        f"{path} was not changed: {why}.",
-        hint="Run without --write and paste the entry yourself.",
-    )

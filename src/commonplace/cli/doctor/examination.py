@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from commonplace import __version__
+from commonplace.cli.doctor import local, stored
 from commonplace.cli.doctor import settings as settings_checks
-from commonplace.cli.doctor import stored
 from commonplace.cli.doctor.check import DoctorCheck
 from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.session import session
@@ -30,6 +30,8 @@ CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "files settings": settings_checks.check_files_settings,
     "log file": settings_checks.check_log_file,
     "extras": settings_checks.check_extras,
+    "local server": local.check_local_server,
+    "hooks": local.check_hooks,
 }
 """Checks by the name that a failure is reported under."""
 

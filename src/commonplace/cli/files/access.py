@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -61,6 +61,20 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Any]:
         yield show
 
 
+@contextmanager
+def index_progress() -> Iterator[Callable[[int], None]]:
+    """Show how much of the index is left; the caller tells how many files wait."""
+    with progress_bar("indexing") as show:
+        most = 0
+
+        def progress(waiting: int) -> None:
+            nonlocal most
+            most = max(most, waiting)
+            show(most - waiting, most)
+
+        yield progress
+
+
 def wait_for_index() -> bool:
     """Wait until the index has caught up, with a progress bar.
 
@@ -68,14 +82,7 @@ def wait_for_index() -> bool:
     """
 
     async def wait() -> bool:
-        with progress_bar("indexing") as show:
-            most = 0
-
-            def progress(waiting: int) -> None:
-                nonlocal most
-                most = max(most, waiting)
-                show(most - waiting, most)
-
+        with index_progress() as progress:
             return await service().wait_until_indexed(
                 local_user(),
                 SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS,
@@ -118,3 +125,11 @@ def print_answer(answer: JsonObject, as_json: bool, line: str) -> None:
         print_json(answer)
     else:
         say(line.format(**answer))
+
+
+def line_range(text: str) -> dict[str, int]:
+    """Read the option --lines as the arguments of a tool."""
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise typer.BadParameter("write a line as 10 or lines as 10-40", param_hint="--lines")
+    return {"start_line": int(first), "end_line": int(last or first)}

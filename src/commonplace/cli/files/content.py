@@ -12,6 +12,7 @@ from commonplace.cli.files.access import (
     PathArgument,
     Project,
     disk_errors,
+    line_range,
     print_answer,
     report_more,
     service,
@@ -110,16 +111,19 @@ def get(
     project: Project = "default",
     offset: Annotated[int, typer.Option(help="First byte.")] = 0,
     length: Annotated[int, typer.Option(help="Bytes to read; -1 = to the end.")] = -1,
+    lines: Annotated[
+        str, typer.Option("--lines", help="Lines instead of bytes, as 10 or 10-40.")
+    ] = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Print a file.
+    """Print a file, or some of its lines.
 
     Example:
       commonplace files get /notes/locks.md --project demo > locks.md
+      commonplace files get /notes/locks.md --project demo --lines 1-2
     """
-    answer = session().call(
-        "file_read", {"project": project, "path": path, "offset": offset, "length": length}
-    )
+    arguments = {"project": project, "path": path, "offset": offset, "length": length}
+    answer = session().call("file_read", {**arguments, **(line_range(lines) if lines else {})})
     if as_json:
         print_json(answer)
     else:

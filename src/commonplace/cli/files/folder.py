@@ -21,7 +21,7 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.kernel.auth import local_user
 
 if TYPE_CHECKING:
-    from commonplace.files.importing import ImportReport
+    from commonplace.files.folders.importing import ImportReport
 
 
 PAGE_FILES = 100
@@ -56,7 +56,7 @@ def import_folder(
     from dataclasses import asdict
 
     from commonplace.files.engine.folder import scan
-    from commonplace.files.importing import FolderImport
+    from commonplace.files.folders.importing import FolderImport
 
     with disk_errors(f"Cannot read {folder}"):
         found = scan(folder, use_gitignore=not no_gitignore)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from commonplace.cli.files.access import (
     Prefix,
     Project,
+    line_range,
     report_more,
     service,
     wait_for_index,
 )
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say
 from commonplace.cli.session import session
-
-if TYPE_CHECKING:
-    pass
+from commonplace.kernel.json_types import JsonObject
 
 
 def search(
@@ -49,9 +48,8 @@ def search(
         print_json(answer)
         return
     for chunk in answer["chunks"]:
-        place = (
-            f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
-        )
+        first, last = chunk["start_line"], chunk["end_line"]
+        place = f"{chunk['file_path']}:{first}" + (f"-{last}" if last > first else "")
         original = f"  ({chunk['source_path']})" if "source_path" in chunk else ""
         out.print(
             plain_text(f"{chunk['score']:.3f}  ", style="dim")
@@ -72,8 +70,17 @@ def grep(
     pattern: Annotated[str, typer.Argument(help="RE2 pattern, or text with --literal.")],
     project: Project = "default",
     prefix: Prefix = "",
+    globs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--glob", "-g", help="Only these paths, such as *.py; ! excludes. Repeatable."
+        ),
+    ] = None,
     literal: Annotated[bool, typer.Option("--literal", "-F", help="Plain text.")] = False,
     ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
+    context: Annotated[
+        int, typer.Option("--context", "-C", help="Lines around each match, up to 20.")
+    ] = 0,
     limit: Annotated[int, typer.Option(help="Maximum number of lines, up to 500.")] = 100,
     as_json: JsonFlag = False,
 ) -> None:
@@ -81,19 +88,43 @@ def grep(
 
     Example:
       commonplace files grep "TODO|FIXME" --project demo --prefix /src/
+      commonplace files grep "def lock" --project demo -g "*.py" -g "!tests/**" -C 2
     """
-    arguments = {"project": project, "pattern": pattern, "path_prefix": prefix, "literal": literal}
-    answer = session().call("file_grep", {**arguments, "ignore_case": ignore_case, "limit": limit})
+    arguments = {
+        "project": project,
+        "pattern": pattern,
+        "path_prefix": prefix,
+        "globs": globs or [],
+        "literal": literal,
+        "ignore_case": ignore_case,
+        "context": context,
+        "limit": limit,
+    }
+    answer = session().call("file_grep", arguments)
     if as_json:
         print_json(answer)
     else:
-        for match in answer["matches"]:
-            out.print(
-                plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True
-            )
+        _print_matches(answer["matches"], grouped=context > 0)
         report_more(answer)
     if not answer["matches"]:
         raise typer.Exit(1)
+
+
+def _print_matches(matches: list[JsonObject], *, grouped: bool) -> None:
+    """Print as grep does: `:` after the number of a matching line, `-` after that of another."""
+    last: tuple[str, int] | None = None
+    for match in matches:
+        path, line = str(match["file_path"]), int(match["line"])
+        before, after = match.get("before", ()), match.get("after", ())
+        first = line - len(before)
+        if grouped and last is not None and last != (path, first - 1):
+            out.print(plain_text("--"))
+        rows = [(first + at, "-", text) for at, text in enumerate(before)]
+        rows.append((line, ":", match["text"]))
+        rows += [(line + 1 + at, "-", text) for at, text in enumerate(after)]
+        for number, sign, text in rows:
+            out.print(plain_text(f"{path}{sign}{number}{sign}{text}"), soft_wrap=True)
+        last = (path, line + len(after))
 
 
 def symbols(
@@ -116,7 +147,7 @@ def symbols(
     service()
     wait_for_index()
     arguments = {"project": project, "name": name, "path": path, "path_prefix": prefix}
-    around = _line_range(lines) if lines else {}
+    around = line_range(lines) if lines else {}
     answer = session().call("file_symbols", {**arguments, **around, "limit": limit})
     if as_json:
         print_json(answer)
@@ -140,10 +171,3 @@ def symbols(
             say(f"note: {note}")
     if not answer["symbols"] and not answer["uses"]:
         raise typer.Exit(1)
-
-
-def _line_range(text: str) -> dict[str, int]:
-    first, dash, last = text.partition("-")
-    if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise typer.BadParameter("write a line as 10 or lines as 10-40", param_hint="--lines")
-    return {"start_line": int(first), "end_line": int(last or first)}

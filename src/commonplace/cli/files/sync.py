@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commonplace.cli.files.access import (
+    SERVER_SECONDS,
     Project,
     disk_errors,
+    index_progress,
     progress_bar,
-    run,
     service,
     wait_for_index,
 )
@@ -24,14 +26,33 @@ from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.files.syncing import FolderSync, SyncOptions, SyncReport
+    from commonplace.cli.files.remote_project import RemoteProject
+    from commonplace.files.folders.syncing import FolderSync, SyncOptions, SyncReport
 
 DEBOUNCE_MS = 1_500  # from the first change of a burst
 STEP_MS = 300  # without a change: the burst has ended
 QUIET_MS = 500
 COMPARE_EVERY = 120  # quiet periods: events can get lost
+RETRY_EVERY = 10  # quiet periods after a failure
 LISTED = 20  # changes that are listed after a sync; a dry run lists more
 LISTED_DRY = 1_000
+SourceName = Annotated[
+    str | None,
+    typer.Option("--name", help="Name of the source, if its folder changes (checkouts of a CI)."),
+]
+AllowEmpty = Annotated[
+    bool,
+    typer.Option(
+        "--allow-empty", help="Delete everything it brought if the folder is empty or missing."
+    ),
+]
+ServerUrl = Annotated[
+    str | None, typer.Option("--server", help="Server elsewhere that has the project, by its URL.")
+]
+ServerKey = Annotated[
+    str | None,
+    typer.Option("--key", envvar="COMMONPLACE_KEY", help="Key of that server, with write."),
+]
 
 
 def sync(
@@ -56,18 +77,10 @@ def sync(
             help="Continue the sync of another folder, whose files become this one's.",
         ),
     ] = False,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", help="Name of the source, if its folder changes (checkouts of a CI)."
-        ),
-    ] = None,
-    allow_empty: Annotated[
-        bool,
-        typer.Option(
-            "--allow-empty", help="Delete everything it brought if the folder is empty or missing."
-        ),
-    ] = False,
+    name: SourceName = None,
+    allow_empty: AllowEmpty = False,
+    server: ServerUrl = None,
+    key: ServerKey = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring additions, changes, renames and deletions of a folder to a project.
@@ -81,37 +94,70 @@ def sync(
       commonplace files sync . --project shop
       commonplace files sync . --project shop --watch
       commonplace files sync . --project shop --dry-run
+      commonplace files sync . --project shop --server https://commonplace.example --key cp_...
     """
-    from commonplace.files.syncing import FolderSync, SyncOptions
+    from commonplace.files.folders.syncing import FolderSync, LocalProject, SyncOptions
 
     options = SyncOptions(force, take_over, allow_empty, dry_run)
-    work = FolderSync(service(), local_user(), project, folder, name)
-    if watch and not dry_run:
-        _watch(work, folder, options, as_json)
-        return
-    report = _synchronise(work, folder, options)
-    settled = None if dry_run else wait_for_index()
+    remote = _remote_project(server, key, project) if server is not None else None
+    target = remote or LocalProject(service(), local_user(), project)
+    # one event loop for all runs: connections to a server belong to it
+    with asyncio.Runner() as runner:
+        work = _Work(FolderSync(target, folder, name), folder, options, runner)
+        if watch and not dry_run:
+            _watch(work, as_json)
+            return
+        report = work.synchronise()
+        settled = None if dry_run else _settle(runner, remote)
     _print(report, as_json, settled=settled, dry_run=dry_run)
     if report.conflicts:
         raise typer.Exit(1)
 
 
-def _synchronise(work: FolderSync, folder: Path, options: SyncOptions) -> SyncReport:
-    with disk_errors(f"Cannot read {folder}"), progress_bar("syncing") as show:
-        return run(work.run(options, show))
+def _remote_project(server: str, key: str | None, project: str) -> RemoteProject:
+    from commonplace.cli.files.remote_project import RemoteProject
+    from commonplace.console.caller import Remote
+
+    remote = Remote(server, key, "commonplace-files-sync")
+    remote.check()
+    return RemoteProject(remote, project, lambda reason: say(f"warning: {reason}"))
 
 
-def _watch(work: FolderSync, folder: Path, options: SyncOptions, as_json: bool) -> None:
+def _settle(runner: asyncio.Runner, remote: RemoteProject | None) -> bool:
+    if remote is None:
+        return wait_for_index()
+    with index_progress() as show:
+        settled = runner.run(remote.wait_until_indexed(SERVER_SECONDS, show))
+    if not settled:
+        say("The index is not up to date yet; the server goes on indexing.")
+    return settled
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A sync that is run as often as the folder changes."""
+
+    sync: FolderSync
+    folder: Path
+    options: SyncOptions
+    runner: asyncio.Runner
+
+    def synchronise(self) -> SyncReport:
+        with disk_errors(f"Cannot read {self.folder}"), progress_bar("syncing") as show:
+            return self.runner.run(self.sync.run(self.options, show))
+
+
+def _watch(work: _Work, as_json: bool) -> None:
     """Synchronise once the watcher listens, and after every burst of changes."""
     from watchfiles import watch
 
-    if not folder.is_dir():
-        _synchronise(work, folder, options)  # says why it refuses
+    if not work.folder.is_dir():
+        work.synchronise()  # says why it refuses
     last: SyncReport | None = None
     with _interrupted_by_sigterm():
-        quiet = 0
+        quiet, pause = 0, COMPARE_EVERY
         for changes in watch(
-            folder,
+            work.folder,
             watch_filter=_concerns_files,
             debounce=DEBOUNCE_MS,
             step=STEP_MS,
@@ -120,25 +166,28 @@ def _watch(work: FolderSync, folder: Path, options: SyncOptions, as_json: bool) 
             raise_interrupt=True,
         ):
             quiet = 0 if changes else quiet + 1
-            if last is None or changes or quiet % COMPARE_EVERY == 0:
-                last = _follow(work, folder, options, last, as_json)
+            if last is None or changes or quiet % pause == 0:
+                report = _follow(work, last, as_json)
+                pause = COMPARE_EVERY if report is not None else RETRY_EVERY
+                last = report or last
 
 
-def _follow(
-    work: FolderSync, folder: Path, options: SyncOptions, last: SyncReport | None, as_json: bool
-) -> SyncReport | None:
-    """Synchronise and print what is new; errors that may pass are printed, except at the start."""
+def _follow(work: _Work, last: SyncReport | None, as_json: bool) -> SyncReport | None:
+    """Synchronise and print what is new.
+
+    Errors that may pass are printed, except at the start; the result is None then.
+    """
     try:
-        report = _synchronise(work, folder, options)
+        report = work.synchronise()
     except CommonplaceError as error:
         if last is None:
             raise
         say(f"warning: {error.message}")
-        return last
+        return None
     if last is None or report.changes or report.conflicts != last.conflicts:
         _print(report, as_json, settled=None, dry_run=False)
     if last is None:
-        say(f"Watching {folder}; Ctrl-C stops.")
+        say(f"Watching {work.folder}; Ctrl-C stops.")
     return report
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli.memory import entries, index, links, transfer
+from commonplace.cli.memory import code, entries, housekeeping, index, links, promotion, transfer
 
 app = typer.Typer(
     help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.",
@@ -24,8 +24,15 @@ app.command()(links.link)
 app.command()(links.related)
 app.command()(links.graph)
 app.command()(links.suggest)
+app.command()(housekeeping.decide)
 app.command()(links.generalize)
+app.command()(housekeeping.confirm)
+app.command()(housekeeping.timeline)
+app.command()(promotion.promote)
 app.command()(entries.stale)
+app.command()(housekeeping.purge)
+app.command()(code.verify)
+app.add_typer(code.cite, name="cite")
 app.command("export")(transfer.export_entries)
 app.command("import")(transfer.import_entries)
 app.command()(index.stats)

@@ -19,6 +19,7 @@ from commonplace.cli.memory.access import (
     service,
     split_tags,
 )
+from commonplace.cli.memory.code import Here, take_anchors
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.json_types import JsonObject
@@ -49,12 +50,14 @@ def add(
     semantic: Annotated[
         bool, typer.Option("--semantic", help="A general rule, not one event.")
     ] = False,
+    here: Here = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Add an entry.
 
-    Example:
+    Examples:
       commonplace memory add bug "Safari drops CORS header" -c "List each header." -t cors,safari
+      commonplace memory add pitfall "add commits twice" --here src/store.py:Store.add
     """
     arguments: JsonObject = {
         "type": type_.value,
@@ -68,8 +71,11 @@ def add(
         arguments["confidence"] = confidence
     if semantic:
         arguments["memory_type"] = "semantic"
+    if here:
+        arguments["anchors"] = take_anchors(here)
     run(service().prepare(MODEL_SECONDS))
     added = session().call("rekall_add", arguments)
+    run(service().settle())
     if as_json:
         print_json(added)
     else:
@@ -101,7 +107,12 @@ def search(
         typer.Option("--project", "-p", help="Only this project; . for the one around you."),
     ] = None,
     context: Annotated[str | None, typer.Option("--context", help="What it is about.")] = None,
-    why: Annotated[bool, typer.Option("--why", help="Show the terms that matched.")] = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why", "--explain", help="Show the terms that matched, strength and freshness."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Search entries.
@@ -123,7 +134,9 @@ def search(
     if as_json:
         print_json(found)
         return
-    columns = ("id", "score", "type", "title", "snippet", *(("why",) if why else ()))
+    stale = ("stale",) if any("stale" in r for r in found["results"]) else ()
+    explained = ("why", "strength", "freshness") if why else ()
+    columns = ("id", "score", "type", "title", "snippet", *stale, *explained)
     rows = [
         (
             r["id"],
@@ -131,7 +144,8 @@ def search(
             r["type"],
             r["title"],
             r["snippet"],
-            *((" ".join(r["why"]["terms"]),) if why else ()),
+            *((r.get("stale", ""),) if stale else ()),
+            *(_explain(r["why"]) if why else ()),
         )
         for r in found["results"]
     ]
@@ -142,6 +156,10 @@ def search(
         if not rows
         else f"{len(rows)} of {found['total']} ({found['mode']}); commonplace memory show ID"
     )
+
+
+def _explain(why: JsonObject) -> tuple[str, str, str]:
+    return " ".join(why["terms"]), f"{why['strength']:.2f}", f"{why['freshness']:.2f}"
 
 
 def show(id_: Id, as_json: JsonFlag = False) -> None:
@@ -169,9 +187,16 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
     out.print(plain_text(entry["title"], style="bold"))
     out.print(
         table(
-            ("", ""), [(name, entry[name]) for name in facts] + [("tags", ", ".join(entry["tags"]))]
+            ("", ""),
+            [
+                *((name, entry[name]) for name in facts),
+                ("strength", _describe_strength(entry["reliability"])),
+                ("tags", ", ".join(entry["tags"])),
+            ],
         )
     )
+    for anchor in entry.get("anchors", ()):
+        out.print(plain_text(_describe_anchor(anchor), style="yellow" * _is_stale(anchor)))
     if entry.get("superseded_by"):
         out.print(
             plain_text(
@@ -189,6 +214,25 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
         out.print(
             plain_text(f"← {link['relation_type']} {link['source_id']} {link['source_title']}")
         )
+
+
+def _describe_strength(reliability: JsonObject) -> str:
+    return (
+        f"{reliability['strength']:.2f} ({reliability['confirmed']} confirmed, "
+        f"{reliability['refuted']} refuted; freshness {reliability['freshness']:.2f})"
+    )
+
+
+def _is_stale(anchor: JsonObject) -> bool:
+    return anchor["state"] in ("changed", "gone")
+
+
+def _describe_anchor(anchor: JsonObject) -> str:
+    part = anchor.get("symbol") or anchor.get("lines")
+    place = f"{anchor['path']}:{part}" if part else anchor["path"]
+    details = [f"now {anchor['now']}" if "now" in anchor else "", anchor.get("reason", "")]
+    shown = ", ".join([anchor["state"], *filter(None, details)])
+    return f"code {place} of {anchor['repository']}: {shown}"
 
 
 def list_entries(
@@ -245,6 +289,7 @@ def edit(
     obsolete: Annotated[
         bool | None, typer.Option("--obsolete/--active", help="Retire it, or bring it back.")
     ] = None,
+    here: Here = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Change an entry; the old version stays in its history.
@@ -262,6 +307,7 @@ def edit(
         "project": project,
         "confidence": confidence,
         "status": None if obsolete is None else "obsolete" if obsolete else "active",
+        "anchors": take_anchors(here) if here else None,
     }
     given = {name: value for name, value in changes.items() if value is not None}
     if given:
@@ -277,6 +323,7 @@ def edit(
 
 def _update(id_: str, changes: JsonObject, as_json: bool) -> None:
     changed = session().call("memory_update", {"id": id_, **changes})
+    run(service().settle())
     if as_json:
         print_json(changed)
     elif not changed["changed"]:
@@ -298,6 +345,7 @@ def rm(
       commonplace memory rm 01M7KPP5BJ --restore
     """
     done = session().call("memory_delete", {"id": id_, "restore": restore})
+    run(service().settle())
     if as_json:
         print_json(done)
     else:
@@ -314,7 +362,7 @@ def stale(
     limit: Limit = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """List entries that were not read or changed for a long time.
+    """List entries whose code changed, and entries that were not read or changed for long.
 
     Example:
       commonplace memory stale --days 180
@@ -325,6 +373,14 @@ def stale(
     if as_json:
         print_json(found)
         return
+    changed = [
+        (e["id"], a["state"], a["place"], a.get("now", ""), a.get("commit", "")[:12], e["title"])
+        for e in found["code"]
+        for a in e["anchors"]
+    ]
+    if changed:
+        out.print(table(("id", "state", "code", "now", "commit", "title"), changed))
+        say(f"{len(found['code'])} of {found['code_total']} whose code changed or is gone")
     rows = [
         (e["id"], e["type"], e["title"], (e["last_accessed"] or "never")[:10], e["access_count"])
         for e in found["entries"]

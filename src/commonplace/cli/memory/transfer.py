@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commonplace.cli.memory.access import (
+    project_name,
     run,
     service,
 )
@@ -20,9 +21,6 @@ from commonplace.cli.printing import JsonFlag, err, out, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.json_types import JsonObject
-
-if TYPE_CHECKING:
-    pass
 
 if TYPE_CHECKING:
     from commonplace.memory.use_cases.transfer import Imported
@@ -51,13 +49,20 @@ def export_entries(
     format_: Annotated[
         ExportTo | None, typer.Option("--format", "-f", help="Default: by the file name.")
     ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", "-p", help="Only this project; . for the one around you."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Export all entries to an archive with checksums, an Obsidian vault or JSON lines.
+    """Export entries to an archive with checksums, an Obsidian vault or JSON lines.
+
+    Links and decisions about suggestions come with them.
 
     Examples:
       commonplace memory export memory.jsonl
+      commonplace memory export shop.jsonl --project shop
       commonplace memory export ~/vault --format obsidian
     """
     from commonplace.memory.use_cases.transfer import ExportFormat
@@ -67,7 +72,11 @@ def export_entries(
     )
     done = run(
         service().export_file(
-            LOCAL_TENANT, path, ExportFormat(format_.value if format_ else by_name), force=force
+            LOCAL_TENANT,
+            path,
+            ExportFormat(format_.value if format_ else by_name),
+            project=project_name(project) if project else None,
+            force=force,
         )
     )
     if as_json:

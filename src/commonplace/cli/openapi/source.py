@@ -14,6 +14,7 @@ from commonplace.cli.session import session
 from commonplace.kernel.json_types import JsonObject
 
 _STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
+STORED = ("file:", "openapi:")
 Source = Annotated[
     str,
     typer.Argument(
@@ -30,7 +31,7 @@ def spec(source: str) -> dict[str, str]:
         return {"url": source}
     return (
         {"ref": source}
-        if source.startswith("file:") and not Path(source).exists()
+        if source.startswith(STORED) and not Path(source).exists()
         else {"file": source}
     )
 

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 def find_effective(question: RuleQuestion, repo: Path) -> JsonObject:
     """Return the rules in effect as the tool `rules_for` spells them; any folder may be read."""
     from commonplace.instructions.rulefiles.allowed import RuleFolders
-    from commonplace.instructions.rules_service import RulesService
-    from commonplace.instructions.tools.effective.rules import show_rules
+    from commonplace.instructions.tools.effective.spelling import show_rules
 
     service = session().app().services.instructions
     service.confirmation.load()
-    rules = RulesService(service.parts_of)
-    found, understood, catalogue_hash = rules.rules_for(
+    found, understood, catalogue_hash = service.rules.rules_for(
         local_user(), question, str(repo), RuleFolders(anywhere=True)
     )
     return show_rules(found, understood, catalogue_hash)

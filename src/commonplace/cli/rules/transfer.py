@@ -17,9 +17,10 @@ from commonplace.kernel.json_types import JsonObject
 if TYPE_CHECKING:
     from commonplace.instructions.clients.check import RuleReport
     from commonplace.instructions.engine.mirror import Side
-    from commonplace.instructions.rule_file_service import RuleFileService
+    from commonplace.instructions.rules_service import RulesService
     from commonplace.instructions.use_cases.rule_files.exporting import RuleExportReport
     from commonplace.instructions.use_cases.rule_files.importing import RuleImportReport
+    from commonplace.instructions.use_cases.rule_files.selecting import RuleSelection
     from commonplace.instructions.use_cases.rule_files.syncing import RuleSyncReport
 
 MOST_ROWS = 60
@@ -72,7 +73,7 @@ def run_import(
     options = RuleImportOptions(name, dry_run, overwrite, update)
 
     def work() -> RuleImportReport:
-        return _service().import_files(local_user(), folder, options)
+        return _rules().import_files(local_user(), folder, options)
 
     if dry_run:
         return work()
@@ -141,7 +142,7 @@ def export(
     options = RuleExportOptions(
         client, tuple(ids or ()), tuple(categories or ()), force=force, dry_run=dry_run
     )
-    report = _service().export(local_user(), folder, options)
+    report = _rules().export_files(local_user(), folder, options)
     if as_json:
         print_json({"dryRun": dry_run, **asdict(report)})
     else:
@@ -173,9 +174,39 @@ def _print_export(report: RuleExportReport, dry_run: bool) -> None:
     )
 
 
+SyncClients = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to",
+        help="Write rules that only the catalogue has for this client, now and from now on; "
+        "repeat for more, none ends it.",
+    ),
+]
+SyncIds = Annotated[
+    list[str] | None,
+    typer.Option("--id", help="With --to: only this rule, once; repeat for more."),
+]
+SyncCategories = Annotated[
+    list[str] | None,
+    typer.Option("--category", help="With --to: only this category; repeat for more."),
+]
+SyncScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        help="With --to: only rules for organisation, team=NAME, workspace=NAME or "
+        "user=NAME; repeat for more. Default: organisation.",
+    ),
+]
+
+
 def sync(
     folder: Folder = Path(),
     repository: Repository = "",
+    to: SyncClients = None,
+    ids: SyncIds = None,
+    categories: SyncCategories = None,
+    scopes: SyncScopes = None,
     prefer: Annotated[str, typer.Option(help="Who wins a conflict: files or catalogue.")] = "",
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Allow to remove most rules of a side.")
@@ -187,10 +218,13 @@ def sync(
 
     Both sides are compared with their state after the last synchronisation. A rule that changed
     on both is a conflict: it is reported, both stay as they are, and the catalogue's version is
-    put into .commonplace/conflicts. Exit code 1 if there are conflicts or problems.
+    put into .commonplace/conflicts. With --to, rules that only the catalogue has are written too,
+    and the choice is kept in .commonplace-rules.json for the next times. Exit code 1 if there are
+    conflicts or problems.
 
     Example:
       commonplace rules sync
+      commonplace rules sync --to cursor --category security
       commonplace rules sync ~/src/shop --prefer files
     """
     from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
@@ -198,10 +232,13 @@ def sync(
     from commonplace.kernel.auth import local_user
 
     name = repository or RuleRepository.at(folder).name
-    options = RuleSyncOptions(name, catalogue_name(), _side(prefer), allow_removals, dry_run)
+    selection = _selection(folder, to, ids, categories, scopes)
+    options = RuleSyncOptions(
+        name, catalogue_name(), _side(prefer), allow_removals, dry_run, selection
+    )
 
     def work() -> RuleSyncReport:
-        return _service().sync(local_user(), folder, options)
+        return _rules().sync_files(local_user(), folder, options)
 
     arguments = {"repository": name}
     report = work() if dry_run else session().record_change("rules_sync", arguments, work)
@@ -228,9 +265,32 @@ def _print_sync(report: RuleSyncReport) -> None:
     rows += [(loss.id, f"loses {loss.field}: {loss.why}") for loss in report.losses]
     if rows:
         out.print(table(("rule", "what happened"), rows))
+    if report.declined:
+        say(f"not written, because their file was deleted here: {', '.join(report.declined)}")
     if report.only_in_catalogue:
-        say(f"{len(report.only_in_catalogue)} rules are in the catalogue only; export writes them")
+        say(f"{len(report.only_in_catalogue)} rules are in the catalogue only; --to writes them")
     say(f"{report.in_step} rules are in step")
+
+
+def _selection(
+    folder: Path,
+    clients: list[str] | None,
+    ids: list[str] | None,
+    categories: list[str] | None,
+    scopes: list[str] | None,
+) -> RuleSelection | None:
+    """Return what is to be written; None: what was chosen before."""
+    from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
+    from commonplace.instructions.use_cases.rule_files.selecting import (
+        RuleSelection,
+        load_selection,
+    )
+
+    if not (clients or ids or categories or scopes):
+        return None
+    chosen = tuple(clients or load_selection(RuleRepository.at(folder)).clients)
+    named = tuple(client for client in chosen if client != "none")
+    return RuleSelection(named, tuple(ids or ()), tuple(categories or ()), tuple(scopes or ()))
 
 
 def _side(prefer: str) -> Side | None:
@@ -252,7 +312,7 @@ def check_with_catalogue(folder: Path, repository: str) -> RuleReport:
 
     name = repository or RuleRepository.at(folder).name
     options = RuleSyncOptions(name, catalogue_name(), allow_removals=True, dry_run=True)
-    return _service().check(local_user(), folder, options)
+    return _rules().check_files(local_user(), folder, options)
 
 
 def catalogue_name() -> str:
@@ -272,7 +332,5 @@ def catalogue_name() -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
-def _service() -> RuleFileService:
-    from commonplace.instructions.rule_file_service import RuleFileService
-
-    return RuleFileService(session().app().services.instructions.parts)
+def _rules() -> RulesService:
+    return session().app().services.instructions.rules

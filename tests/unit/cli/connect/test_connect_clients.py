@@ -19,6 +19,13 @@ JSON_CLIENTS = {
     "claude-desktop": ("home/.config/Claude/claude_desktop_config.json", "mcpServers"),
     "cursor": ("home/.cursor/mcp.json", "mcpServers"),
     "vscode": ("work/.vscode/mcp.json", "servers"),
+    "copilot-cli": ("home/.copilot/mcp-config.json", "mcpServers"),
+    "gemini": ("work/.gemini/settings.json", "mcpServers"),
+    "cline": ("home/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),
+    "devin": ("home/.config/devin/mcp_config.json", "mcpServers"),
+    "kiro": ("work/.kiro/settings/mcp.json", "mcpServers"),
+    "junie": ("work/.junie/mcp/mcp.json", "mcpServers"),
+    "zed": ("home/.config/zed/settings.json", "context_servers"),
 }
 
 
@@ -42,6 +49,34 @@ def test_connect_prints_by_default_and_merges_with_write(
     assert merged["théme"] == "dark"
     assert merged[key]["commonplace"]["env"] == {"MCP_ENABLE_MUTATION": "1"}
     assert json.loads(Path(told["backup"]).read_text()) == before
+
+
+REMOTE = {
+    "claude-code": {"type": "http", "url": "https://a/mcp"},
+    "copilot-cli": {"type": "http", "url": "https://a/mcp", "tools": ["*"]},
+    "gemini": {"httpUrl": "https://a/mcp"},
+    "cline": {"type": "streamableHttp", "url": "https://a/mcp"},
+    "devin": {"url": "https://a/mcp"},
+    "kiro": {"url": "https://a/mcp"},
+    "junie": {"url": "https://a/mcp"},
+    "jetbrains": {"url": "https://a/mcp"},
+    "zed": {"url": "https://a/mcp"},
+}
+
+
+@pytest.mark.parametrize("client", REMOTE)
+def test_connect_spells_an_address_as_the_client_does(
+    client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_json(capsys, "connect", client, "--http", "https://a")["entry"] == REMOTE[client]
+
+
+def test_connect_prints_what_a_client_without_a_file_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printed = json.loads(run(capsys, "connect", "jetbrains"))
+    assert list(printed["mcpServers"]["commonplace"]) == ["command", "args"]
+    run(capsys, "connect", "jetbrains", "--write", expect=2)
 
 
 REFERENCES = {
@@ -155,7 +190,9 @@ def test_connect_to_a_running_server_needs_only_its_address(
     run(capsys, "connect", "codex", "--http", "http://127.0.0.1:1", "--mutation", expect=2)
 
 
-@pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
+@pytest.mark.parametrize(
+    "text", ["[]", '{"mcpServers": []}', "{", "{} {}", '{"a" 1}', "\ufeff{", "nul"]
+)
 def test_connect_does_not_change_a_file_it_cannot_merge(
     text: str, capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:

@@ -75,6 +75,24 @@ def test_what_a_file_cannot_hold_is_a_loss(repo: Path, run: Run) -> None:
     assert ("AGENTS.md", "loss") in codes(report)
 
 
+def test_statements_that_contradict_each_other_are_found_with_their_lines(
+    repo: Path, run: Run
+) -> None:
+    (repo / ".clinerules").mkdir()
+    (repo / ".clinerules/style.md").write_text("# Style\n\nBe plain.\n\n- Use tabs.\n")
+    (repo / ".claude/rules").mkdir(parents=True)
+    (repo / ".claude/rules/format.md").write_text("# Format\n\n- Indent with 4 spaces.\n")
+    (repo / ".claude/rules/sql.md").write_text(
+        '---\npaths: ["**/*.sql"]\n---\n# SQL\n\nUse spaces.\n'
+    )
+    report = run("rules", "check", repo, "--json")
+    found = [finding for finding in report["findings"] if finding["code"] == "conflict"]
+    assert [(finding["path"], finding["line"]) for finding in found] == [
+        (".clinerules/style.md", 5)
+    ]
+    assert ".claude/rules/format.md" in found[0]["message"]
+
+
 def test_copies_that_contradict_each_other_are_found(repo: Path, run: Run) -> None:
     (repo / ".claude/rules").mkdir(parents=True)
     (repo / ".claude/rules/go.md").write_text("---\npaths: [src/**]\n---\n# Go\n\nUse gofmt.\n")

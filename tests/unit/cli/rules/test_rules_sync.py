@@ -194,3 +194,150 @@ def test_a_rule_with_several_files_stays_one_rule(repo: Path, run: Run) -> None:
     assert run("call", "instructions_list", "{}")["count"] == 2
     report = run("rules", "import", repo)
     assert not {"imported", "updated", "conflict"} & set(report["counts"])
+
+
+def make_org_rules(run: Run) -> None:
+    edit(run, "house", body="House rule.", categories=["style"])
+    edit(run, "keys", body="Never log keys.", categories=["security"], appliesTo=["src/**"])
+    edit(run, "core", body="Core team.", categories=["security"], teamIds=["core"])
+    edit(run, "idea", body="Not yet.", categories=["security"], status="draft")
+
+
+def test_rules_of_the_catalogue_are_written_for_the_chosen_client(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    run("rules", "sync", repo)
+    assert sorted(run("rules", "sync", repo)["only_in_catalogue"]) == [
+        "core",
+        "house",
+        "idea",
+        "keys",
+    ]
+    chosen = ("rules", "sync", repo, "--to", "cursor", "--category", "security")
+    assert changes(run(*chosen, "--dry-run")) == {"to_files": [".cursor/rules/keys.mdc"]}
+    assert not (repo / ".cursor/rules/keys.mdc").exists()
+    assert changes(run(*chosen)) == {"to_files": [".cursor/rules/keys.mdc"]}
+    content = (repo / ".cursor/rules/keys.mdc").read_text()
+    assert 'globs: "src/**"' in content
+    assert "<!-- commonplace rule=keys hash=" in content
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_what_the_catalogue_gains_later_is_written_by_the_next_sync(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    run("rules", "sync", repo, "--to", "kiro", "--to", "cursor")
+    edit(run, "later", body="Later rule.")
+    paths = [".cursor/rules/later.mdc", ".kiro/steering/later.md"]
+    findings = run("rules", "check", repo, "--catalogue", code=1)["findings"]
+    assert [f["message"] for f in findings if "later" in f["message"]] == [
+        "The catalogue's rule later has no file for cursor.",
+        "The catalogue's rule later has no file for kiro.",
+    ]
+    assert sorted(changes(run("rules", "sync", repo))["to_files"]) == paths
+    assert changes(run("rules", "sync", repo)) == {}
+    copy = repo / paths[0]
+    copy.write_text(copy.read_text().replace("Later rule.", "Later rule, edited."))
+    report = run("rules", "sync", repo)
+    assert changes(report) == {"to_catalogue": [paths[0]], "to_files": [paths[1]]}
+    assert body_of(run, "later") == "Later rule, edited."
+    run("call", "instructions_remove", '{"ids": ["later"]}')
+    assert changes(run("rules", "sync", repo)) == {"removed_from_files": paths}
+    run("rules", "sync", repo, "--to", "none")
+    edit(run, "unwanted", body="Another rule.")
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_a_named_rule_that_cannot_be_written_is_a_problem(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    named = ("--to", "cursor", "--id", "idea", "--id", "nothing", "--id", "core")
+    report = run("rules", "sync", repo, *named, code=1)
+    assert report["problems"] == {
+        "idea": "its status is draft",
+        "nothing": "there is no such rule",
+    }
+    assert ".cursor/rules/core.mdc" in report["to_files"]
+
+
+def test_both_sides_of_a_written_rule_may_change(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    run("rules", "sync", repo, "--to", "cursor")
+    path = repo / ".cursor/rules/house.mdc"
+    path.write_text(path.read_text().replace("House rule.", "File."))
+    edit(run, "house", body="Catalogue.")
+    report = run("rules", "sync", repo, code=1)
+    assert [*report["conflicts"]] == [".cursor/rules/house.mdc"]
+    assert "File." in path.read_text()
+    assert body_of(run, "house") == "Catalogue."
+
+
+def test_a_deleted_file_of_an_organisation_rule_is_not_written_again(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    run("rules", "sync", repo, "--to", "cursor")
+    path = repo / ".cursor/rules/house.mdc"
+    path.unlink()
+    report = run("rules", "sync", repo)
+    assert (changes(report), report["declined"]) == ({}, ["house"])
+    assert body_of(run, "house") == "House rule."
+    findings = run("rules", "check", repo, "--catalogue")["findings"]
+    assert [finding for finding in findings if finding["severity"] == "error"] == []
+    (repo / ".commonplace/rules-sync.json").unlink()  # as in another clone
+    report = run("rules", "sync", repo)
+    assert (changes(report), report["declined"]) == ({}, ["house"])
+    report = run("rules", "sync", repo, "--id", "house")
+    assert changes(report) == {"to_files": [".cursor/rules/house.mdc"]}
+    assert path.exists()
+
+
+def test_files_of_people_are_not_touched_by_rules_of_the_catalogue(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    edit(run, "go", body="Go, of the organisation.")
+    run("rules", "sync", repo)
+    report = run("rules", "sync", repo, "--to", "cursor")
+    assert ".cursor/rules/go-2.mdc" in report["to_files"]
+    assert (repo / ".cursor/rules/go.mdc").read_text() == CURSOR
+    report = run("rules", "sync", repo, "--to", "agents-md", "--scope", "team=core", code=1)
+    assert report["to_files"] == []
+    assert report["problems"]["AGENTS.md#core"].startswith("written by a person")
+    assert (repo / "AGENTS.md").read_text() == "# Shop\n\nUse tabs.\n"
+
+
+def test_sections_of_shared_files_are_added_and_stay_deleted(repo: Path, run: Run) -> None:
+    make_org_rules(run)
+    run("rules", "sync", repo)
+    report = run("rules", "sync", repo, "--to", "gemini", "--category", "style")
+    assert report["to_files"] == ["GEMINI.md#house"]
+    edit(run, "tidy", body="Tidy up.", categories=["style"])
+    assert run("rules", "sync", repo)["to_files"] == ["GEMINI.md#tidy"]
+    gemini = repo / "GEMINI.md"
+    assert gemini.read_text().count("commonplace begin=") == 2
+    kept = gemini.read_text().partition("<!-- commonplace begin=tidy")[0]
+    gemini.write_text(kept)
+    report = run("rules", "sync", repo)
+    assert (changes(report), report["declined"]) == ({}, ["tidy"])
+    assert body_of(run, "tidy") == "Tidy up."
+    assert gemini.read_text() == kept
+
+
+def test_a_clone_has_no_drift_where_a_file_cannot_say_everything(repo: Path, run: Run) -> None:
+    edit(run, "tests", body="Name tests.", appliesTo=["**/*_test.py"])
+    report = run("rules", "sync", repo, "--to", "gemini", "--to", "cline")
+    assert {loss["field"] for loss in report["losses"]}
+    (repo / ".commonplace/rules-sync.json").unlink()  # as in another clone
+    findings = run("rules", "check", repo, "--catalogue")["findings"]
+    assert [finding for finding in findings if finding["code"] == "drift"] == []
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--to", "emacs"),
+        ("--to", "cursor", "--scope", "galaxy"),
+        ("--to", "cursor", "--scope", "team="),
+        ("--category", "style"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(
+    repo: Path, run: Run, arguments: tuple[str, ...]
+) -> None:
+    run("rules", "sync", repo, *arguments, code=2)
+    assert not (repo / ".commonplace-rules.json").exists()

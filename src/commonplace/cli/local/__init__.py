@@ -1,0 +1,1 @@
+"""The local server: `serve --socket`, `serve --attach`, `up` and `down`."""
