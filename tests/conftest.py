@@ -23,9 +23,14 @@ from servers import (
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
 
+SLOW_FOLDERS = ("browser", "server", "property", "contract")  # slowest files first
+SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"
 settings.register_profile(
-    "commonplace", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy machine is not a defect
+    "commonplace",
+    deadline=None,  # a busy machine is not a defect
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not SOAK,  # the same examples on every machine; new ones are for `make soak`
+)
 settings.load_profile("commonplace")
 
 
@@ -39,12 +44,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the oracle tests if there is no data for them; the summary says so."""
+    """Run the folders with slow files first, so that the workers of a run end together.
+
+    Leave out the oracle tests if there is no data for them; the summary says so.
+    """
+    items.sort(key=_rank_folder)
     if DATA.is_dir():
         return
     oracle = [item for item in items if item.get_closest_marker("oracle")]
     items[:] = [item for item in items if item not in set(oracle)]
     config.hook.pytest_deselected(items=oracle)
+
+
+def _rank_folder(item: pytest.Item) -> int:
+    folder = item.path.relative_to(ROOT / "tests").parts[0]
+    return SLOW_FOLDERS.index(folder) if folder in SLOW_FOLDERS else len(SLOW_FOLDERS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -69,7 +83,7 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long campaigns run whole."""
-    return os.environ.get("COMMONPLACE_SOAK") == "1"
+    return SOAK
 
 
 @pytest.fixture(scope="session")

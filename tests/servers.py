@@ -14,6 +14,7 @@ import functools
 import importlib.util
 import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -39,6 +40,8 @@ FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 A server that is killed keeps what it committed all the same.
 """
 _numbers = itertools.count()
+_PORTS = (12_000, 22_000)  # below those that the kernel gives to connections and to port 0
+_WORKERS = 16
 
 
 class Postgres:
@@ -166,8 +169,7 @@ class Valkey:
 
     def __init__(self, *options: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cpvk"))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
@@ -272,9 +274,16 @@ def migrated_database() -> str:
 
 
 def free_port() -> int:
-    """Return a port that is free on loopback now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """Return a port of loopback that stays free until the caller's program takes it.
+
+    Each worker of a test run has ports of its own.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS
+    ports = range(_PORTS[0] + worker, _PORTS[1], _WORKERS)
+    for port in random.SystemRandom().sample(ports, len(ports)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 def with_database(url: str, name: str) -> str:

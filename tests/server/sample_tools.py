@@ -28,6 +28,8 @@ class WaitInput(Arguments):
     mark: str | None = Field(
         default=None, description="A file to write when the wait was cancelled"
     )
+    stages: int = Field(default=0, description="Steps to report while waiting", ge=0, le=100)
+    begun: str | None = Field(default=None, description="A file to write when the wait begins")
     steps: int = Field(default=0, description="Progress reports before the end", ge=0, le=100)
 
 
@@ -42,9 +44,14 @@ def add(context: Context, arguments: AddInput) -> AddOutput:
 
 async def wait(context: Context, arguments: WaitInput) -> WaitOutput:
     try:
+        if arguments.begun:
+            Path(arguments.begun).touch()  # noqa: ASYNC240 - a test waits for it
         for step in range(arguments.steps):
             await context.channel.progress(step + 1, arguments.steps, f"step {step + 1}")
-        await asyncio.sleep(arguments.seconds)
+        for stage in range(arguments.stages):
+            context.report("Stages done", stage, arguments.stages)
+            await asyncio.sleep(arguments.seconds / arguments.stages)
+        await asyncio.sleep(0 if arguments.stages else arguments.seconds)
     except asyncio.CancelledError:
         if arguments.mark:
             Path(arguments.mark).write_text("cancelled")  # noqa: ASYNC240 - a test's mark, after the call has ended

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from conformance.program import ROOT, environment
 
 from commonplace.cli.commands import program
 from commonplace.cli.serve import parser
+from servers import free_port
 
 BIN = Path(sys.executable).parent
 PAGES = [
@@ -31,6 +31,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "ENGINEERING.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    *sorted((ROOT / "docs" / "clients").glob("*.md")),
 ]
 RUN = ["README.md", "files.md", "instructions.md", "operate.md", "openapi-write.md"]
 NOT_RUN = {
@@ -38,6 +39,8 @@ NOT_RUN = {
     "commonplace serve": "runs until it is stopped; another test of this module starts one",
     "commonplace files sync . --project shop --watch": "runs until it is stopped; "
     "test_files_sync_command.py runs it",
+    "commonplace files sync . --project shop --server": "needs a server elsewhere; "
+    "test_files_sync_server.py runs it",
     "commonplace keys rotate": "takes the id of `keys add`; test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace instructions restore --backup": "names a backup of another day",
@@ -220,9 +223,7 @@ def test_the_line_that_a_server_prints_connects_a_client(tmp_path: Path) -> None
         "HOME": str(tmp_path),
         "PATH": "/usr/local/bin:/usr/bin:/bin",
     }
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     log = folder / "log"
     with log.open("w") as output:
         server = subprocess.Popen(

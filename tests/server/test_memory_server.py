@@ -69,6 +69,25 @@ def test_acknowledged_entries_survive_a_kill(tmp_path: Path) -> None:
     again.close()
 
 
+def test_an_acknowledged_purge_survives_a_kill(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    kept = call(server, "rekall_add", type="bug", title="Kept", content="Words that stay.")["id"]
+    for number in range(3):
+        text = f"Leaked qzjx8w text {number}. " * 200
+        added = call(server, "rekall_add", type="bug", title=f"Leak {number}", content=text)
+        call(server, "memory_update", id=added["id"], title=f"Leak qzjx8w {number}")
+        call(server, "memory_delete", id=added["id"])
+    purged = call(server, "memory_purge", older_than_days=0)
+    server.kill()
+    assert purged["purged"] == 3
+    stored = [path for path in tmp_path.glob("memory.db*") if path.is_file()]
+    assert not any(b"qzjx8w" in path.read_bytes() for path in stored)
+    again = Server(tmp_path)
+    assert call(again, "memory_list", deleted=True)["total"] == 0
+    assert [entry["id"] for entry in call(again, "memory_list")["entries"]] == [kept]
+    again.close()
+
+
 def test_accesses_are_written_when_the_server_ends(tmp_path: Path) -> None:
     server = Server(tmp_path)
     added = call(server, "rekall_add", type="bug", title="Counted")["id"]

@@ -13,6 +13,7 @@ from conformance.program import Served, serve_http
 from transport_clients import Http, Stdio
 
 from commonplace.bootstrap.app import build
+from commonplace.cli.profiles import CORE
 from commonplace.dispatch.tool import Tool
 from commonplace.instructions.names import ACTIONS, tool_name
 from commonplace.kernel.auth import Scope
@@ -304,13 +305,13 @@ def test_a_request_cannot_widen_what_the_server_offers(tmp_path: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("profile", ["rekall", "oastools"])
+@pytest.mark.parametrize("profile", ["core", "rekall", "oastools"])
 def test_a_profile_only_lists(profile: str, tmp_path: Path) -> None:
-    client = Stdio(tmp_path / "data", "--profile", profile, "--exclude-tools", "file_write").open()
+    client = Stdio(tmp_path / "data", "--profile", profile, "--exclude-tools", "file_delete").open()
     try:
         assert (
             len(client.request("tools/list")["result"]["tools"])
-            == {"rekall": 9, "oastools": 17}[profile]
+            == {"core": len(CORE), "rekall": 9, "oastools": 17}[profile]
         )
         assert (
             code_in(
@@ -322,7 +323,7 @@ def test_a_profile_only_lists(profile: str, tmp_path: Path) -> None:
         )
         assert code_in(client.bare("instructions/list")) is None
         assert (
-            code_in(client.request("tools/call", {"name": "file_write", "arguments": {}}))
+            code_in(client.request("tools/call", {"name": "file_delete", "arguments": {}}))
             == "TOOL_EXCLUDED"
         )
     finally:

@@ -69,9 +69,9 @@ def until(server: Piped, mode: str, query: str) -> Mapping[str, Any]:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         found = call(server, "file_search", project="demo", query=query)
-        partial = any("of 3 passages" in note for note in found.get("notes", []))
-        if found["mode"] == mode and len(found["chunks"]) and not partial:
-            return found
+        status = call(server, "file_index_status", project="demo")
+        if found["mode"] == mode and status["up_to_date"]:
+            return call(server, "file_search", project="demo", query=query)
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
 

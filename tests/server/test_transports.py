@@ -68,7 +68,7 @@ def test_an_unknown_tool_is_a_protocol_error_with_our_code(client: Any) -> None:
 
 
 def test_an_unsupported_method_is_not_found(client: Any) -> None:
-    assert client.request("prompts/list")["error"]["code"] == -32601
+    assert client.request("tasks/list")["error"]["code"] == -32601
 
 
 def test_progress_reaches_the_client_before_the_result(tmp_path: Path, server: Served) -> None:
@@ -117,8 +117,8 @@ def test_stdout_carries_protocol_only_and_stderr_is_quiet(tmp_path: Path) -> Non
 
 
 def test_calls_that_wait_run_at_the_same_time(client: Any) -> None:
-    begun = time.monotonic()
     call = {"name": "wait", "arguments": {"seconds": 1.0}}
+    begun = time.monotonic()
     if isinstance(client, Stdio):
         for number in range(100, 110):
             client.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
@@ -128,11 +128,12 @@ def test_calls_that_wait_run_at_the_same_time(client: Any) -> None:
             threading.Thread(target=Http(client.server).open().request, args=("tools/call", call))
             for _ in range(10)
         ]
+        begun = time.monotonic()
         for other in others:
             other.start()
         for other in others:
             other.join()
-    assert time.monotonic() - begun < 6
+    assert time.monotonic() - begun < 9  # one after the other: 10 seconds at least
 
 
 def test_a_cancelled_call_stops_and_is_not_answered(tmp_path: Path) -> None:

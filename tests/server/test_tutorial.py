@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conformance.program import ROOT, environment
+
+from servers import free_port
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-steps.md"
 PORT = "8787"
@@ -44,12 +45,6 @@ def shown_in(line: str, output: str) -> bool:
     """`...` matches anything; the width of the terminal does not matter."""
     pattern = r"[\s\S]*".join(re.escape(part.strip()) for part in line.split("..."))
     return re.search(pattern.replace(r"\ ", r"\s+"), output) is not None
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 @contextmanager
@@ -84,7 +79,7 @@ def test_every_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> N
     folder.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     settings = {**environment(tmp_path / "home"), "PATH": path}
-    port = free_port()
+    port = str(free_port())
     ran = steps(TUTORIAL.read_text().replace(PORT, port))
     assert len(ran) > 15
     with ExitStack() as second_terminal:

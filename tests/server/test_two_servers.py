@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,18 +14,15 @@ import psycopg
 import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
 
+from waiting import is_met_within
+
 BOUND_SECONDS = 30.0
 SEEN_SECONDS = 1.0  # the promise for keys
 ARRIVED_SECONDS = 2.0  # the promise for audit records
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = BOUND_SECONDS) -> float:
-    """Wait for a condition; return the seconds it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() < began + seconds, "the condition was not met in time"
-        time.sleep(0.01)
-    return time.monotonic() - began
+def wait_until(condition: Callable[[], bool], seconds: float = BOUND_SECONDS) -> None:
+    assert is_met_within(seconds, condition), "the condition was not met in time"
 
 
 def configure(data: Path, url: str) -> Path:

@@ -12,6 +12,8 @@ from typing import Any
 
 from piped_program import answers, converse, running
 
+from servers import free_port
+
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -179,12 +181,6 @@ def test_malformed_lines_are_counted_and_not_audited(tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "audit").exists()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def with_dashboard(tmp_path: Path, variables: Mapping[str, str]) -> tuple[str, Any]:
     """Start stdio with a dashboard, ask both sides for health, end by closing stdin."""
     with running(tmp_path, {"MCP_DASHBOARD": "1", **variables}) as server:
@@ -205,10 +201,8 @@ def test_mcp_dashboard_listens_beside_stdio_on_its_host_and_port(tmp_path: Path)
 
 
 def test_mcp_dashboard_tries_take_the_next_free_port(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = int(taken.getsockname()[1])
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
         address, _ = with_dashboard(
             tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "20"}
         )
