@@ -7,6 +7,9 @@
     python -m benchmarks.memory --only large          latency at 100,000 entries; --stores FOLDER
                                                       keeps the stores for the next run
     python -m benchmarks.memory --only postgres       latency and writes in PostgreSQL
+    python -m benchmarks.memory --only housekeeping,housekeeping-postgres
+                                                      100,000 entries: search, adds, timeline,
+                                                      decisions and purges in each database
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.measure import StdioServer, median, rss_mb, show
+from benchmarks.memory_housekeeping import measure_housekeeping
 from benchmarks.memory_quality import (
     MODELS,
     check,
@@ -33,6 +37,7 @@ from benchmarks.memory_quality import (
     model,
     passed,
 )
+from benchmarks.memory_recall import measure_answers, measure_position
 from benchmarks.memory_stores import (
     OpenStore,
     PlantedEmbedder,
@@ -56,10 +61,22 @@ from commonplace.memory.retrieval.lexical import LexicalIndex
 from commonplace.memory.service import MemoryService
 from commonplace.memory.toolset import toolset
 from commonplace.search.semantic.embed import LocalEmbedder
+from commonplace.search.semantic.models import embed_models
 
-WITH_MODEL = {"found", "suggested", "latency", "large", "postgres"}
-PARTS = ("found", "suggested", "tokens", "latency", "writes", "lists", "processes", "start")
-MORE_PARTS = ("large", "postgres")
+WITH_MODEL = {"found", "position", "answers", "suggested", "latency", "large", "postgres"}
+PARTS = (
+    "found",
+    "position",
+    "answers",
+    "suggested",
+    "tokens",
+    "latency",
+    "writes",
+    "lists",
+    "processes",
+    "start",
+)
+MORE_PARTS = ("large", "postgres", "housekeeping", "housekeeping-postgres")
 QUERIES = 300
 Limits = tuple[float | None, float | None]
 
@@ -235,6 +252,9 @@ def main() -> int:
     parser.add_argument(
         "--adds", type=int, default=2_500, help="entries of each of the 4 processes"
     )
+    parser.add_argument(
+        "--entries", type=int, default=100_000, help="of the store that housekeeping is measured in"
+    )
     wanted = parser.parse_args()
     parts = set(wanted.only.split(","))
     if unknown := parts - {*PARTS, *MORE_PARTS}:
@@ -246,6 +266,12 @@ def main() -> int:
             measure_suggested(embedder)
         if "found" in parts:
             measure_found(embedder)
+        if "position" in parts:
+            measure_position(embedder)
+        if "answers" in parts:
+            other = "multilingual-e5-small"
+            name = embed_models.DEFAULT_MODEL
+            measure_answers({name: embedder, other: model(other), "none": None})
         if "latency" in parts:
             measure_latency(embedder, 10_000, (10, 25), stores=wanted.stores)
         if "large" in parts:
@@ -262,6 +288,11 @@ def main() -> int:
         measure_suggestion_lists()
         with run_postgres() as open_store:
             measure_suggestion_lists(open_store, "PostgreSQL")
+    if "housekeeping" in parts:
+        measure_housekeeping(wanted.entries)
+    if "housekeeping-postgres" in parts:
+        with run_postgres() as open_store:
+            measure_housekeeping(wanted.entries, open_store, "PostgreSQL")
     if "processes" in parts:
         measure_processes(wanted.adds)
     if "start" in parts:

@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ import orjson
 from benchmarks.measure import ROOT, median, show, verdict
 from benchmarks.retrieval import Collection, VectorCache, load, parity
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
+from commonplace.kernel.tokens import count_tokens
 from commonplace.memory.assembly import open_memory
-from commonplace.memory.engine.contradiction import Statement
+from commonplace.memory.engine.contradiction import Statement, find_contradiction
 from commonplace.memory.engine.documents import entry_id
 from commonplace.memory.engine.suggest import (
     SettledPairs,
@@ -31,7 +32,6 @@ from commonplace.memory.engine.suggest import (
     nearest,
     propose_pairs,
 )
-from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.model import WEAK_SCORE, Draft, Entry, EntryFilter, EntryType
 from commonplace.memory.retrieval.hybrid import HybridIndex
 from commonplace.memory.retrieval.lexical import LexicalIndex
@@ -42,7 +42,9 @@ from commonplace.memory.tools.show import show_output
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.semantic.embed import LocalEmbedder
 from commonplace.search.semantic.models import embed_models
+from commonplace.search.semantic.models.model_catalogue import PINNED
 
+CONTRADICTIONS = ROOT / "tests" / "data" / "memory" / "contradictions.jsonl"
 PAIRS = ROOT / "tests" / "data" / "memory" / "pairs.jsonl"
 MODELS = Path(os.environ.get("COMMONPLACE_MODELS", ROOT / ".tools" / "models"))
 CACHE = ROOT / ".tools" / "bench"
@@ -57,11 +59,13 @@ def check(ok: bool) -> str:
     return verdict(ok)
 
 
-def model() -> LocalEmbedder:
-    embed_models.install_default(MODELS)
-    embedder = LocalEmbedder(
-        MODELS / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=120
-    )
+def model(name: str = embed_models.DEFAULT_MODEL) -> LocalEmbedder:
+    """Install a model if it is missing, and load it."""
+    if name == embed_models.DEFAULT_MODEL:
+        embed_models.install_default(MODELS)
+    elif not (MODELS / name).is_dir():
+        embed_models.install_pinned(MODELS, PINNED[name])
+    embedder = LocalEmbedder(MODELS / name, threads=os.cpu_count() or 1, load_wait_seconds=120)
     embedder.embed_query("ready")
     return embedder
 
@@ -73,9 +77,9 @@ class Remembering:
 
     state = "ready"
 
-    def __init__(self, real: LocalEmbedder) -> None:
+    def __init__(self, real: LocalEmbedder, say: Callable[[str], None] = print) -> None:
         self._real = real
-        self._cache = VectorCache(real, CACHE, print)
+        self._cache = VectorCache(real, CACHE, say)
         self.identity, self.dimensions = real.identity, real.dimensions
 
     def warm(self) -> None:
@@ -86,6 +90,9 @@ class Remembering:
 
     def embed_query(self, text: str) -> Any:
         return self._real.embed_query(text)
+
+    def legibility(self, text: str) -> float:
+        return self._real.legibility(text)
 
 
 async def keep(
@@ -105,7 +112,8 @@ async def keep(
     for gone, existing in known.items():
         names[gone] = names[existing]
     if embed:
-        await service.index.embed(TENANT, [entry for entry in entries if entry.id not in known])
+        new = [entry for entry in entries if entry.id not in known]
+        await service.index.embed_whole(TENANT, new)
     service.vectors.mark_complete(TENANT)
     return names
 
@@ -305,6 +313,26 @@ def measure_suggested(embedder: LocalEmbedder) -> None:
                 )
     columns = ("half", "by", "what", "pairs", "negatives", "precision", "recall", "")
     show("Suggested: precision >= 0.8, recall >= 0.6 on the held-out half", columns, rows)
+    _measure_contradictions()
+
+
+def _measure_contradictions() -> None:
+    """Each labelled pair, asked whether it contradicts itself."""
+    pairs = [json.loads(line) for line in CONTRADICTIONS.read_text("utf-8").splitlines()]
+    rows = []
+    for split in HALVES:
+        chosen = [pair for pair in pairs if pair["split"] == split]
+        told = [
+            find_contradiction(Statement(**pair["a"]), Statement(**pair["b"])) is not None
+            for pair in chosen
+        ]
+        actual = [pair["label"] == "contradiction" for pair in chosen]
+        right = sum(found and label for found, label in zip(told, actual, strict=True))
+        precision, found = right / max(1, sum(told)), right / sum(actual)
+        ok = check(precision >= 0.9 and found >= 0.8) if split == "held-out" else ""
+        rows.append((split, f"{len(chosen)}", f"{precision:.2f}", f"{found:.2f}", ok))
+    columns = ("half", "pairs", "precision", "recall", "")
+    show("Contradictions: precision >= 0.9, recall >= 0.8 on the held-out half", columns, rows)
 
 
 def _side(value: dict[str, str], collections: Mapping[str, Mapping[str, str]]) -> Statement:

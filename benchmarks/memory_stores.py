@@ -18,7 +18,7 @@ from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.engine.documents import document_key
 from commonplace.memory.retrieval.hybrid import HybridIndex
-from commonplace.memory.retrieval.vectors import summaries
+from commonplace.memory.retrieval.vectors import NO_KEY, summaries
 from commonplace.memory.service import MemoryService
 from commonplace.search.model import Passage
 from commonplace.search.semantic.embed import LocalEmbedder
@@ -105,7 +105,8 @@ async def plant(service: MemoryService, planted: PlantedEmbedder) -> None:
     entries = await service.store.everything(TENANT)
     passages = [Passage(document_key(entry), entry.text, entry.id) for entry in entries]
     index.embedder.embed = planted.embed  # type: ignore[method-assign]
-    await asyncio.to_thread(index.vectors.store.synchronise_now, summaries(TENANT), "", passages)
+    store = index.vectors.store
+    await asyncio.to_thread(store.synchronise_now, summaries(TENANT), NO_KEY, passages)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

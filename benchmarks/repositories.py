@@ -1,9 +1,9 @@
 """Repositories for the code benchmarks: unpacked packages, indexed once by the product itself.
 
-A package comes from its registry and is kept in `.cache`. Its index is made by the service in this
-process, with the settings of a new installation, and is kept too, until a source that decides how
-files are cut and analysed changes. Vectors are kept by text, so another version of a package costs
-its new chunks only.
+A package comes from its registry and is kept in `.tools/code`. Its index is made by the service in
+this process, with the settings of a new installation, and is kept too, until a source that decides
+how files are cut and analysed changes. Vectors are kept by text, so another version of a package
+costs its new chunks only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.models import embed_models
 from commonplace.storage.sqlite.database import Database
 
-CACHE = ROOT / ".cache"
+CACHE = ROOT / ".tools" / "code"  # not `.cache`, which building the documentation empties
 SOURCE = ROOT / "src" / "commonplace"
 # what decides which chunks and words an index holds
 INDEXED_BY = ("search/chunk.py", "search/lexical/text.py", "files/engine/reindex.py")
@@ -242,11 +242,11 @@ class Searcher:
 
     def __init__(self, repository: Repository, service: FilesService) -> None:
         self.repository = repository
-        self._service = service
+        self.service = service
         self._paths = {stored_path(path): path for path in repository.files}
 
     def search(self, query: str, limit: int = 20) -> list[FoundChunk]:
-        found = asyncio.run(self._service.search(local_user(), PROJECT, query, limit=limit))
+        found = asyncio.run(self.service.search(local_user(), PROJECT, query, limit=limit))
         return found.chunks
 
     def path(self, chunk: FoundChunk) -> str:

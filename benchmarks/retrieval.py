@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.lexical.bm25 import PASSAGES, idf
+from commonplace.search.lexical.bm25 import PASSAGES
 from commonplace.search.lexical.text import analyze, query_terms
 from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
+from commonplace.search.rarity import idf
 from commonplace.search.semantic.embed import Embedder
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -26,7 +26,6 @@ from benchmarks.retrieval import ROOT, VectorCache, parity
 from benchmarks.rule_corpus import RULES, RuleText, read_rules
 from benchmarks.rule_distractors import load_distractors
 from commonplace.instructions.assembly import build_service
-from commonplace.instructions.rule_file_service import RuleFileService
 from commonplace.instructions.service import InstructionsService
 from commonplace.instructions.use_cases.importing import EntryImportOptions
 from commonplace.instructions.use_cases.rule_files.importing import RuleImportOptions
@@ -37,7 +36,7 @@ from commonplace.search.semantic.local import LocalSemantics
 from commonplace.search.semantic.models import embed_models
 
 QUESTIONS = ROOT / "tests" / "data" / "search" / "rule_questions.json"
-CACHE = ROOT / ".cache" / "rule-search"
+CACHE = ROOT / ".tools" / "rule-search"
 TUNED, UNTOUCHED = 0, 1
 SHOWN = 10
 TIMED_RULES = 5_000
@@ -74,8 +73,7 @@ class RuleBench:
             semantics=lambda: semantics,
         )
         self.service.load()
-        files = RuleFileService(self.service.parts)
-        report = files.import_files(CALLER, RULES, RuleImportOptions())
+        report = self.service.rules.import_files(CALLER, RULES, RuleImportOptions())
         self.ids = {
             file.path.removesuffix(".mdc").removesuffix(".instructions.md"): file.id
             for file in report.files

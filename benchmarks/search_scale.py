@@ -55,21 +55,11 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def serve(folder: Path, models: Path | None) -> StdioServer:
+def serve(folder: Path, models: Path | None, toolsets: str = "files") -> StdioServer:
     environment = {"COMMONPLACE_MODELS": str(models or folder / "no-models")}
-    return StdioServer(
-        [
-            sys.executable,
-            "-m",
-            "commonplace",
-            "serve",
-            "--toolsets",
-            "files",
-            "--data",
-            str(folder),
-        ],
-        environment,
-    )
+    narrowed = ["--toolsets", toolsets] if toolsets else []
+    command = [sys.executable, "-m", "commonplace", "serve", *narrowed, "--data", str(folder)]
+    return StdioServer(command, environment)
 
 
 def searched(server: StdioServer, queries: list[str], mode: str) -> list[float]:
