@@ -44,7 +44,7 @@ test: $(VENV)/.dev check ## set up and run all tests
 	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/setup_proxies.py
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev ## format, lint, types, imports, docs drift, links of the site
 	$(BIN)/ruff format --check --quiet .
@@ -76,7 +76,8 @@ screenshots: $(VENV)/.dev ## take the pictures in docs/images
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/screenshots.py
 
-release: $(VENV)/.dev $(VENV)/.assets ## build sdist and wheel, check them in a fresh environment, write the notes
+release: $(VENV)/.dev $(VENV)/.assets ## build sdist, wheel and bundle, check them in a fresh environment
+	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/release.py
 
 lock: $(VENV)/.dev ## pin the dependencies again

@@ -1,8 +1,10 @@
 """Build a release and check it as a user would install it. `make release`.
 
 Writes the source distribution, the wheel and the release notes to dist/, then installs the wheel
-with the pinned dependencies into a fresh environment and drives the installed command. The version
-in src/commonplace/__init__.py must be the newest one in CHANGELOG.md.
+with the pinned dependencies into a fresh environment and drives the installed command. It also
+writes server.json of the MCP registry and an MCP bundle, lets their official tools check both, and
+starts the bundle. The address of the uploaded bundle may be given as an argument. The version in
+src/commonplace/__init__.py must be the newest one in CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -19,13 +21,38 @@ import venv
 import zipfile
 from pathlib import Path
 
-from commonplace.console.assets.listing import read_packages
-
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.publishing import (  # noqa: E402
+    check_bundle,
+    find_problems,
+    run_bundle,
+    server_document,
+    write_bundle,
+)
+
+from commonplace.console.assets.listing import read_packages  # noqa: E402
+
 DIST = ROOT / "dist"
 HEADING = re.compile(r"^## \[(?P<version>\d+\.\d+\.\d+)\](?: - (?P<date>[^\n]+))?\n", re.MULTILINE)
 VENDORED = [name for package in read_packages() for name in package.files.values()]
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "release", "version": "1"},
+}
+STDIO_SESSION = "".join(
+    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    for message in (
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+)
 
 
 class ReleaseError(Exception):
@@ -127,20 +154,9 @@ def check_installed(wheel: Path, version: str) -> None:
 
 
 def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None:
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "release", "version": "1"},
-    }
-    requests = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
     served = subprocess.run(
         [command, "serve"],
-        input=lines,
+        input=STDIO_SESSION,
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -175,13 +191,31 @@ def _check_console(command: str, environment: dict[str, str], folder: str) -> No
         served.wait(30)
 
 
+def publish(wheel: Path, version: str, bundle_url: str) -> None:
+    """Write server.json and the bundle, let others check them, and start the bundle."""
+    bundle = write_bundle(wheel, version)
+    document = server_document(version, bundle_url, bundle)
+    problems = [*find_problems(document), *filter(None, [check_bundle(bundle)])]
+    if f"<!-- mcp-name: {document['name']} -->" not in (ROOT / "README.md").read_text("utf-8"):
+        problems.append(f"README.md does not state mcp-name: {document['name']}")
+    if problems:
+        raise ReleaseError("; ".join(problems))
+    with tempfile.TemporaryDirectory() as folder:
+        answers = run_bundle(bundle, Path(folder), STDIO_SESSION)
+    if '"tools"' not in answers:
+        raise ReleaseError("The server of the bundle does not list tools.")
+    (DIST / "server.json").write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+
+
 def main() -> int:
+    bundle_url = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
         version = declared_version()
         notes = release_notes(version)
         wheel = build()
         check_contents(wheel)
         check_installed(wheel, version)
+        publish(wheel, version, bundle_url)
     except ReleaseError as error:
         print(f"not released: {error}", file=sys.stderr)
         return 1
