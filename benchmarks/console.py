@@ -36,6 +36,8 @@ DOCUMENT = "/large.json"
 API = f"/console/openapi?ref=file:{PROJECT}{DOCUMENT}"
 PAGES = (
     ("Overview", "/console/"),
+    ("Context", "/console/context"),
+    ("Context: pack", f"/console/context?task=canary+rollback+incident&project={PROJECT}"),
     ("Instructions", "/console/instructions"),
     ("Instructions: search", "/console/instructions?q=canary+rollback"),
     ("Instructions: entry", "/console/instructions/storage-rule-00012"),
@@ -49,6 +51,9 @@ PAGES = (
     ("Memory", "/console/memory"),
     ("Memory: search", "/console/memory?q=canary+rollback+incident"),
     ("Memory: stale", "/console/memory?tab=stale"),
+    ("Memory: suggestions", "/console/memory?tab=suggestions"),
+    ("Memory: timeline", "/console/memory?tab=timeline"),
+    ("Capture", "/console/capture"),
     ("OpenAPI", "/console/openapi"),
     ("OpenAPI, 13 MB: findings", API),
     ("OpenAPI, 13 MB: operations", f"{API}&tab=operations"),

@@ -91,7 +91,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def team(empty_postgres: str, valkey_url: str, model: ModelServer, tmp_path: Path) -> Path:
-    files = external_models(model.url, embedding={"timeout_ms": 300}, rerank={"timeout_ms": 300})
+    files = external_models(model.url, embedding={"timeout_ms": 2000}, rerank={"timeout_ms": 2000})
     configure(tmp_path, files, storage={"url": empty_postgres, "cache_url": valkey_url})
     made = command(tmp_path, "migrate")
     assert made.returncode == 0, made.stderr

@@ -221,7 +221,10 @@ def test_a_request_over_stdio_does_not_map_memory(tmp_path: Path) -> None:
             )
 
     calls(200)
-    before = faults()
-    calls(400)
-    assert faults() - before < 400
+    measured = []
+    for _ in range(3):  # the server may also do work of its own meanwhile
+        before = faults()
+        calls(400)
+        measured.append(faults() - before)
+    assert min(measured) < 400
     client.close()
