@@ -1,5 +1,9 @@
 """Clients for the chaos campaign that record what they were promised.
 
+Each request has a connection pool to itself while it runs: a pool of httpcore that several tasks
+share may close a connection on which one of them has just sent a request (ReadError, and the write
+is in doubt although no server failed). `test_chaos_clients.py` shows it.
+
 An acknowledged write is a promise, and so is an error: nothing was changed. A write without an
 answer, or with one that says that its outcome is unknown, may or may not have happened, and its
 path is not used again.
@@ -13,6 +17,7 @@ import json
 import random
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,12 +58,39 @@ class Window:
         self.slowest_seconds = max(self.slowest_seconds, seconds)
 
 
+class HttpClients:
+    """As many HTTP clients as there are calls at the same time, each used by one call at once."""
+
+    def __init__(self, keepalive_seconds: float = 5.0) -> None:
+        self._limits = httpx.Limits(keepalive_expiry=keepalive_seconds)
+        self._idle: list[httpx.AsyncClient] = []
+        self._all: list[httpx.AsyncClient] = []
+
+    @contextlib.asynccontextmanager
+    async def borrow(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Lend a client that nobody else uses; its connections stay open for later calls."""
+        if not self._idle:
+            self._idle.append(httpx.AsyncClient(limits=self._limits))
+            self._all.append(self._idle[-1])
+        client = self._idle.pop()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    async def __aenter__(self) -> HttpClients:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await asyncio.gather(*(client.aclose() for client in self._all))
+
+
 @dataclass
 class Deployment:
     """Where to call, and the window that is open."""
 
     servers: list[str]
-    http: httpx.AsyncClient
+    http: HttpClients
     window: Window
     wrong: list[str] = field(default_factory=list)  # every broken promise
 
@@ -99,7 +131,8 @@ class Deployment:
         }
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         url = random.choice(self.servers)
-        response = await self.http.post(url, json=body, headers=headers, timeout=CALL_SECONDS)
+        async with self.http.borrow() as http:
+            response = await http.post(url, json=body, headers=headers, timeout=CALL_SECONDS)
         answer = response.json()
         if "error" in answer:
             return {"error": answer["error"]["data"]}

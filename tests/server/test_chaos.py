@@ -19,11 +19,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 import redis
-from chaos_clients import Client, Deployment, Window, check_logs, mark_of
+from chaos_clients import Client, Deployment, HttpClients, Window, check_logs, mark_of
 from chaos_keys import KeyClient, check_audit
 from chaos_rules import RuleClient
 from conformance.program import COMMONPLACE, environment, serve_http
@@ -229,8 +228,7 @@ async def at_work(clients: Sequence[Client | RuleClient | KeyClient]) -> AsyncIt
 
 
 async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str]]:
-    limits = httpx.Limits(max_connections=CLIENTS * 2, max_keepalive_connections=CLIENTS)
-    async with httpx.AsyncClient(limits=limits) as http:
+    async with HttpClients() as http:
         windows = [Window("(no fault)")]
         deployment = Deployment(world.servers, http, windows[0])
         clients = [
