@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,6 +14,7 @@ from commonplace.edge.offered import CallsOfClient, answer_offered, protocol_err
 from commonplace.edge.product import Offering
 from commonplace.edge.protocol import STATELESS_VERSION
 from commonplace.edge.request import Request
+from commonplace.edge.sdk.following import SharedSubscriptions
 from commonplace.edge.sdk.watching import ResourceWatcher
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
@@ -37,11 +39,17 @@ class OfferingHandlers:
     """Handlers for the SDK's low-level server."""
 
     def __init__(
-        self, core: Core, offering: Offering, request_of: Callable[[SdkContext], Request]
+        self,
+        core: Core,
+        offering: Offering,
+        request_of: Callable[[SdkContext], Request],
+        shared: SharedSubscriptions | None = None,
     ) -> None:
         self._core = core
         self._request_of = request_of
+        self._shared = shared
         self._watcher = ResourceWatcher(offering.find_fingerprint)
+        self._connections: set[int] = set()  # with watches that end with them
 
     def handlers(self) -> Mapping[str, Any]:
         """Return the keyword arguments of the server."""
@@ -72,13 +80,32 @@ class OfferingHandlers:
         return answer
 
     async def _subscribe(self, ctx: SdkContext, params: Any) -> JsonObject:
-        uri, session = str(params.uri), ctx.session
-        await self._watch(ctx, id(session), uri, lambda: session.send_resource_updated(uri))
+        request, uri, session = self._request_of(ctx), str(params.uri), ctx.session
+        if self._shared is not None and request.session:
+            with _refusing(ctx):
+                await self._shared.subscribe(
+                    request.session, uri, CallsOfClient(self._core, request)
+                )
+            return {}
+        # the session of a context belongs to one request, its connection to the client
+        connection = session._connection
+        if id(connection) not in self._connections:
+            self._connections.add(id(connection))
+            connection.exit_stack.callback(self._forget_connection, id(connection))
+        await self._watch(ctx, id(connection), uri, lambda: session.send_resource_updated(uri))
         return {}
 
     async def _unsubscribe(self, ctx: SdkContext, params: Any) -> JsonObject:
-        self._watcher.forget(id(ctx.session), str(params.uri))
+        request, uri = self._request_of(ctx), str(params.uri)
+        if self._shared is not None and request.session:
+            await self._shared.unsubscribe(request.session, uri)
+        else:
+            self._watcher.forget(id(ctx.session._connection), uri)
         return {}
+
+    def _forget_connection(self, owner: int) -> None:
+        self._connections.discard(owner)
+        self._watcher.forget(owner)
 
     async def _listen(self, ctx: SdkContext, params: Any) -> Any:
         """Serve one stream of the stateless era: watch its resources as long as it is open."""
@@ -103,11 +130,19 @@ class OfferingHandlers:
     async def _watch(
         self, ctx: SdkContext, owner: int, uri: str, notify: Callable[[], Awaitable[None]]
     ) -> None:
-        from mcp.shared.exceptions import MCPError
+        with _refusing(ctx):
+            await self._watcher.watch(
+                owner, uri, CallsOfClient(self._core, self._request_of(ctx)), notify
+            )
 
-        calls = CallsOfClient(self._core, self._request_of(ctx))
-        try:
-            await self._watcher.watch(owner, uri, calls, notify)
-        except CommonplaceError as error:
-            refused = protocol_error(error, stateless=ctx.protocol_version == STATELESS_VERSION)
-            raise MCPError(refused.code, refused.message, refused.data) from None
+
+@contextlib.contextmanager
+def _refusing(ctx: SdkContext) -> Iterator[None]:
+    """Turn our errors into those of the protocol."""
+    from mcp.shared.exceptions import MCPError
+
+    try:
+        yield
+    except CommonplaceError as error:
+        refused = protocol_error(error, stateless=ctx.protocol_version == STATELESS_VERSION)
+        raise MCPError(refused.code, refused.message, refused.data) from None

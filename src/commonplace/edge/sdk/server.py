@@ -20,18 +20,25 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
+    from commonplace.edge.sdk.following import SharedSubscriptions
+
     SdkContext = ServerRequestContext[Any, Any]
 
 REQUEST_KEY = "commonplace.request"  # where the scope of an HTTP request keeps its Request
 
 
-def build_server(core: Core, stdio_request: Request | None) -> Server[Any]:
-    """Build the server; `stdio_request` stands for every request of a duplex connection."""
+def build_server(
+    core: Core, stdio_request: Request | None, shared: SharedSubscriptions | None = None
+) -> Server[Any]:
+    """Build the server; `stdio_request` stands for every request of a duplex connection.
+
+    `shared` are the subscriptions of a team's sessions.
+    """
     from mcp.server.caching import CacheHint
     from mcp.server.lowlevel import Server
 
     product = core.product
-    extra = _more_handlers(core, stdio_request)
+    extra = _more_handlers(core, stdio_request, shared)
     server: Server[Any] = Server(
         product.name,
         version=product.version,
@@ -50,7 +57,9 @@ def build_server(core: Core, stdio_request: Request | None) -> Server[Any]:
     return server
 
 
-def _more_handlers(core: Core, stdio_request: Request | None) -> Mapping[str, Any]:
+def _more_handlers(
+    core: Core, stdio_request: Request | None, shared: SharedSubscriptions | None
+) -> Mapping[str, Any]:
     product = core.product
     if product.features is not None:
         return product.features.handlers()
@@ -59,7 +68,7 @@ def _more_handlers(core: Core, stdio_request: Request | None) -> Mapping[str, An
     from commonplace.edge.sdk.offering import OfferingHandlers
 
     return OfferingHandlers(
-        core, product.offering, lambda ctx: _request_of(ctx, stdio_request)
+        core, product.offering, lambda ctx: _request_of(ctx, stdio_request), shared
     ).handlers()
 
 

@@ -18,6 +18,7 @@ from commonplace.edge.sdk.events import (
     SessionEventStore,
     shared_message,
 )
+from commonplace.edge.sdk.following import SharedSubscriptions
 from commonplace.edge.sdk.local_posts import post_locally, read_opening
 from commonplace.edge.sdk.server import REQUEST_KEY, build_server
 from commonplace.edge.sessions.directory import SessionDirectory
@@ -46,8 +47,9 @@ class SdkSessions:
         from mcp.server.transport_security import TransportSecuritySettings
 
         self._security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        self._subscriptions = self._follow_resources(core, directory)
         self._manager = StreamableHTTPSessionManager(
-            build_server(core, None),
+            build_server(core, None, self._subscriptions),
             security_settings=self._security,
             max_request_body_size=core.product.max_message_bytes,
             session_idle_timeout=SESSION_IDLE_SECONDS,
@@ -87,7 +89,32 @@ class SdkSessions:
                     self._delivered[session_id] = await self._directory.store.find_last_event(
                         session_id, STANDALONE_STREAM
                     )
+                    if self._subscriptions is not None:
+                        with self._subscriptions.stream(session_id, request):
+                            await self._manager.handle_request(scope, receive, send)
+                        return
         await self._manager.handle_request(scope, receive, send)
+
+    def _follow_resources(
+        self, core: Core, directory: SessionDirectory | None
+    ) -> SharedSubscriptions | None:
+        offering = core.product.offering
+        if directory is None or offering is None:
+            return None
+        return SharedSubscriptions(
+            core, offering.find_fingerprint, directory.store, self._send_updated
+        )
+
+    async def _send_updated(self, session_id: str, uri: str) -> None:
+        """Send a notification to the GET stream of a session, as the SDK does."""
+        from mcp.shared.message import SessionMessage
+        from mcp_types import JSONRPCNotification
+
+        transport = self._manager._server_instances.get(session_id)
+        if transport is not None and transport._write_stream is not None:
+            method, params = "notifications/resources/updated", {"uri": uri}
+            message = JSONRPCNotification(jsonrpc="2.0", method=method, params=params)
+            await transport._write_stream.send(SessionMessage(message))
 
     async def _open(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a session, for which the key's oldest idle one may have to end."""

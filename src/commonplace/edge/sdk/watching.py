@@ -31,6 +31,17 @@ class _Watch:
     fingerprint: str
 
 
+def too_many(limit: int = MOST_OF_ONE) -> CommonplaceError:
+    """Return the error of a client, or of all clients together, that watch too much."""
+    others = "" if limit == MOST_OF_ONE else " by all clients together"
+    return CommonplaceError(
+        INVALID_ARGUMENT,
+        f"At most {limit} resources can be watched at once{others}.",
+        hint="Unsubscribe from others first.",
+        details={"field": "uri", "limit": limit},
+    )
+
+
 class ResourceWatcher:
     """Watches resources for sessions and streams, each known by a number of its own."""
 
@@ -44,14 +55,11 @@ class ResourceWatcher:
 
         Raises INVALID_ARGUMENT above the limits, and what the resource's address raises.
         """
-        count = sum(known == owner for known, _ in self._watches)
-        if count >= MOST_OF_ONE or len(self._watches) >= MOST_WATCHED:
-            raise CommonplaceError(
-                INVALID_ARGUMENT,
-                f"At most {MOST_OF_ONE} resources can be watched at once.",
-                hint="Unsubscribe from others first.",
-                details={"field": "uri", "limit": MOST_OF_ONE},
-            )
+        others = [key for key in self._watches if key != (owner, uri)]
+        if sum(known == owner for known, _ in others) >= MOST_OF_ONE:
+            raise too_many()
+        if len(others) >= MOST_WATCHED:
+            raise too_many(MOST_WATCHED)
         fingerprint = await self._find(call, uri)
         self._watches[owner, uri] = _Watch(call, notify, fingerprint)
         if self._task is None or self._task.done():

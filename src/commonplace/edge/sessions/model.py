@@ -28,3 +28,12 @@ class SharedEvent:
     event_id: str
     message: str | None
     number: int = 0  # given by the store; grows within a stream
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSubscription:
+    """A resource that a session follows; `fingerprint` is the state that its client knows."""
+
+    session_id: str
+    uri: str
+    fingerprint: str

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 
 from commonplace.edge.sessions.limit import session_limit
-from commonplace.edge.sessions.model import SessionRecord, SharedEvent
+from commonplace.edge.sessions.model import ResourceSubscription, SessionRecord, SharedEvent
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.postgres.listener import PostgresListener
@@ -160,6 +162,42 @@ class PostgresSessionStore:
         )
         return row[0] if row is not None else None
 
+    async def subscribe(self, subscription: ResourceSubscription, limit: int) -> bool:
+        values = _subscription_row(subscription)
+
+        def work(connection: PostgresConnection) -> bool:
+            row = connection.execute(_QUERIES["count_subscriptions"], values).fetchone()
+            if row is not None and row[0] >= limit:
+                return False
+            connection.execute(_QUERIES["subscribe"], values)
+            return True
+
+        return await self._database.write(work, lock=f"session {subscription.session_id}")
+
+    async def unsubscribe(self, session_id: str, uri: str) -> None:
+        values = _subscription_row(ResourceSubscription(session_id, uri, ""))
+        await self._database.write(
+            lambda connection: connection.execute(_QUERIES["unsubscribe"], values) and None
+        )
+
+    async def find_subscriptions(self, session_ids: Sequence[str]) -> list[ResourceSubscription]:
+        values = {"session_ids": list(session_ids)}
+        rows = await self._database.read(
+            lambda connection: connection.execute(_QUERIES["find_subscriptions"], values).fetchall()
+        )
+        return [ResourceSubscription(row[0], json.loads(row[1]), row[2]) for row in rows]
+
+    async def note_fingerprint(self, subscription: ResourceSubscription, fingerprint: str) -> bool:
+        values = {
+            **_subscription_row(subscription),
+            "known": subscription.fingerprint,
+            "fingerprint": fingerprint,
+        }
+        row = await self._database.write(
+            lambda connection: connection.execute(_QUERIES["note_fingerprint"], values).fetchone()
+        )
+        return row is not None
+
     async def is_running(self, server_id: str) -> bool:
         key = {"key": f"{CHANNEL} {server_id}"}
         row = await self._database.read(
@@ -172,6 +210,17 @@ class PostgresSessionStore:
     ) -> PostgresListener:
         lock = f"{CHANNEL} {server_id}"
         return PostgresListener(self._database, CHANNEL, received, connected, lock)
+
+
+def _subscription_row(subscription: ResourceSubscription) -> dict[str, str]:
+    """Return the columns; the address as JSON, because a text has no NUL in PostgreSQL."""
+    address = json.dumps(subscription.uri)
+    return {
+        "session_id": subscription.session_id,
+        "digest": hashlib.sha256(address.encode()).hexdigest(),
+        "address": address,
+        "fingerprint": subscription.fingerprint,
+    }
 
 
 def _announce_ends(connection: PostgresConnection, session_ids: Sequence[str]) -> None:

@@ -66,3 +66,22 @@ SELECT pg_notify('mcp_sessions', :text);
 
 -- name: is_free
 SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 0));
+
+-- name: count_subscriptions
+SELECT count(*) FROM mcp_session_subscriptions WHERE session_id = :session_id AND digest <> :digest;
+
+-- name: subscribe
+INSERT INTO mcp_session_subscriptions (session_id, digest, address, fingerprint)
+SELECT id, :digest, :address, :fingerprint FROM mcp_sessions WHERE id = :session_id FOR KEY SHARE
+ON CONFLICT (session_id, digest) DO UPDATE SET fingerprint = excluded.fingerprint;
+
+-- name: unsubscribe
+DELETE FROM mcp_session_subscriptions WHERE session_id = :session_id AND digest = :digest;
+
+-- name: find_subscriptions
+SELECT session_id, address, fingerprint FROM mcp_session_subscriptions
+WHERE session_id = ANY(:session_ids) ORDER BY session_id, digest;
+
+-- name: note_fingerprint
+UPDATE mcp_session_subscriptions SET fingerprint = :fingerprint
+WHERE session_id = :session_id AND digest = :digest AND fingerprint = :known RETURNING digest;

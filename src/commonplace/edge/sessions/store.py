@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from commonplace.edge.sessions.model import SessionRecord, SharedEvent
+from commonplace.edge.sessions.model import ResourceSubscription, SessionRecord, SharedEvent
 
 
 class SessionListener(Protocol):
@@ -63,6 +63,20 @@ class SessionStore(Protocol):
         ...
 
     async def read_message(self, number: int) -> str | None: ...
+
+    async def subscribe(self, subscription: ResourceSubscription, limit: int) -> bool:
+        """Let a session follow a resource; return False if it follows `limit` others already."""
+        ...
+
+    async def unsubscribe(self, session_id: str, uri: str) -> None: ...
+
+    async def find_subscriptions(
+        self, session_ids: Sequence[str]
+    ) -> list[ResourceSubscription]: ...
+
+    async def note_fingerprint(self, subscription: ResourceSubscription, fingerprint: str) -> bool:
+        """Note a new state; return False if another server noted one since it was read."""
+        ...
 
     async def is_running(self, server_id: str) -> bool:
         """Whether a server listens."""
