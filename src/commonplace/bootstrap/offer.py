@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from commonplace.bootstrap.services import Services
+from commonplace.bootstrap.team import on_postgres
 from commonplace.dispatch.registry import Selection, Toolset
 from commonplace.edge.product import Features
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
@@ -16,6 +17,7 @@ from commonplace.server.toolset import toolset as server_toolset
 
 if TYPE_CHECKING:
     from commonplace.context.delivery.answering import SessionDelivery
+    from commonplace.context.delivery.sessions import HookSessions
     from commonplace.kernel.auth import AuthContext
     from commonplace.memory.service import MemoryService
     from commonplace.memory.use_cases.promotion.submission import RuleCatalogue
@@ -112,13 +114,23 @@ def hook_delivery(services: Services, caller: AuthContext) -> SessionDelivery:
     """Return what answers the hooks of a caller; only a local one has files on this machine."""
     from commonplace.context.delivery.answering import SessionDelivery
     from commonplace.context.delivery.places import find_repository, no_repository
-    from commonplace.context.delivery.sessions import SessionFolder
 
     return SessionDelivery(
-        SessionFolder(services.settings.data),
+        hook_sessions(services),
         caller.tenant,
         find_repository if services.local else no_repository,
     )
+
+
+def hook_sessions(services: Services) -> HookSessions:
+    """Return what sessions of clients were given: of the team, else of the data folder."""
+    if on_postgres(services.settings):
+        from commonplace.context.delivery.shared_sessions import SharedSessions
+
+        return SharedSessions(services.postgres)
+    from commonplace.context.delivery.sessions import SessionFolder
+
+    return SessionFolder(services.settings.data)
 
 
 def _named_toolsets(environ: Mapping[str, str]) -> Iterable[Toolset]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from commonplace import __version__
+from commonplace.bootstrap.offer import hook_sessions
 from commonplace.bootstrap.team import on_postgres
 from commonplace.kernel.auth import (
     ALL_SCOPES,
@@ -68,6 +69,7 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
     }
     asyncio.run(services.context.move_tenant(old, new))
     asyncio.run(services.capture.move_tenant(old, new))
+    hook_sessions(services).move_tenant(old, new)
     services.instructions.load()
     ReviewService(services.instructions.parts_of).move_lessons(local_user(), old, new)
     return _require_any(old, moved)
@@ -98,6 +100,7 @@ def delete_tenant(services: Services, tenant: Tenant) -> Counts:
     memory = asyncio.run(services.memory.delete_tenant(tenant))
     asyncio.run(services.context.delete_tenant(tenant))
     asyncio.run(services.capture.delete_tenant(tenant))
+    hook_sessions(services).delete_tenant(tenant)
     return _require_any(tenant, {"files": files, "memory": memory, "keys": keys})
 
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+from commonplace.bootstrap.offer import hook_sessions
+from commonplace.bootstrap.tenants import delete_tenant, move_tenant
+from commonplace.context.delivery.event import HookClient, HookEvent, Moment
+from commonplace.context.delivery.sessions import SessionState
+from commonplace.kernel.auth import Tenant
 from context_office import Office
 
 LOCKED = "Two workers wrote at once: database is locked. One writer with a busy timeout fixed it."
@@ -54,7 +59,30 @@ def test_tenants_share_neither_lessons_nor_sessions(office: Office) -> None:
 def test_a_pack_that_was_forgotten_is_asked_anew(office: Office) -> None:
     office.add_rule("all", "Commits", "Write commit messages in the imperative.")
     assert fire(office, "UserPromptSubmit", prompt="hello")
-    for path in (office.app.services.settings.data / "hooks" / "sessions").glob("*.json"):
-        state = json.loads(path.read_text())
-        path.write_text(json.dumps(state | {"pack": "0" * 16, "delivered": {}}))
+    sessions = hook_sessions(office.app.services)
+    event = HookEvent(HookClient.CLAUDE_CODE, "UserPromptSubmit", Moment.PROMPT, "s1")
+    assert sessions.peek("anna", event).pack
+
+    def forget(state: SessionState) -> None:
+        state.forget_delivered()
+        state.pack = "0" * 16
+
+    sessions.update("anna", event, forget)
     assert "imperative" in fire(office, "UserPromptSubmit", prompt="hello")
+
+
+def test_what_a_session_was_given_moves_and_is_deleted_with_its_tenant(office: Office) -> None:
+    office.add_rule("all", "Commits", "Write commit messages in the imperative.")
+    office.add_lesson("Database is locked under parallel writes", LOCKED)
+    task = {"prompt": "database is locked when two workers write"}
+    services, event = (
+        office.app.services,
+        HookEvent(HookClient.CLAUDE_CODE, "UserPromptSubmit", Moment.PROMPT, "s1"),
+    )
+    assert fire(office, "UserPromptSubmit", **task)
+    move_tenant(services, Tenant("anna"), Tenant("berta"))
+    assert hook_sessions(services).peek("anna", event).prompt == ""
+    assert hook_sessions(services).peek("berta", event).prompt == task["prompt"]
+    assert fire(office, "UserPromptSubmit", "berta", **task) == ""
+    delete_tenant(services, Tenant("berta"))
+    assert hook_sessions(services).peek("berta", event).prompt == ""

@@ -8,7 +8,7 @@ from commonplace.context.delivery.forms import keeps_prompt, write_output
 from commonplace.context.delivery.inquiry import DeliveryAnswer, DeliveryItem
 from commonplace.context.delivery.places import RootFinder, find_repository
 from commonplace.context.delivery.questions import NOTHING, Inquiries, edited_paths, inquire
-from commonplace.context.delivery.sessions import SessionFolder, SessionState
+from commonplace.context.delivery.sessions import HookSessions, SessionState
 
 
 class SessionDelivery:
@@ -16,7 +16,7 @@ class SessionDelivery:
 
     def __init__(
         self,
-        sessions: SessionFolder,
+        sessions: HookSessions,
         tenant: str,
         find_root: RootFinder = find_repository,
     ) -> None:
@@ -44,11 +44,14 @@ class SessionDelivery:
         items = (*rules.items, *context.items)
         if not event.session:
             return _print(event, inquiries, items, SessionState())
-        with self._sessions.change(self._tenant, event) as state:
+
+        def change(state: SessionState) -> str:
             self._note(event, inquiries, state)
             output = _print(event, inquiries, items, state)
             state.pack = context.pack or state.pack
-        return output
+            return output
+
+        return self._sessions.update(self._tenant, event, change)
 
     def _note(self, event: HookEvent, inquiries: Inquiries, state: SessionState) -> None:
         """Remember what the session works on."""

@@ -1,5 +1,7 @@
 """What each session of a client was given, in files of the data folder.
 
+The servers of a team keep it in PostgreSQL (`shared_sessions.py`).
+
 A session that is not used for a week is forgotten, as is the oldest above the limit. A damaged or
 missing file means that nothing was delivered yet, so the worst that a loss causes is a repetition.
 """
@@ -13,12 +15,14 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from commonplace.context.delivery.event import HookEvent
 from commonplace.kernel.json_types import Json
 from commonplace.storage.disk.private_files import FILE_MODE, make_private_folder
 from commonplace.storage.locks.file_lock import exclusive_lock
 
+Result = TypeVar("Result")
 MAX_DELIVERED = 500
 MAX_PATHS = 20
 MAX_SESSIONS = 1_000
@@ -61,6 +65,27 @@ class SessionState:
             del self.delivered[next(iter(self.delivered))]
 
 
+class HookSessions(Protocol):
+    """The states of sessions, by tenant."""
+
+    def peek(self, tenant: str, event: HookEvent) -> SessionState:
+        """Return the state of a session; somebody else may be about to change it."""
+        ...
+
+    def update(
+        self, tenant: str, event: HookEvent, work: Callable[[SessionState], Result]
+    ) -> Result:
+        """Change the state of a session while nobody else does; return what `work` returns.
+
+        `work` may be called again with the same state if the first attempt was not stored.
+        """
+        ...
+
+    def delete_tenant(self, tenant: str) -> None: ...
+
+    def move_tenant(self, old: str, new: str) -> None: ...
+
+
 class SessionFolder:
     """The sessions of a data folder, shared by all processes that use it."""
 
@@ -92,27 +117,44 @@ class SessionFolder:
             if is_new:
                 self._expire()
 
+    def update(
+        self, tenant: str, event: HookEvent, work: Callable[[SessionState], Result]
+    ) -> Result:
+        """Change the state of a session; return what `work` returns."""
+        with self.change(tenant, event) as state:
+            return work(state)
+
+    def delete_tenant(self, tenant: str) -> None:
+        """Delete the files of a tenant."""
+        for path in self._folder.glob(f"{_digest(tenant)}-*"):
+            path.unlink(missing_ok=True)
+
+    def move_tenant(self, old: str, new: str) -> None:
+        """Give the files of a tenant to another name."""
+        self.delete_tenant(new)
+        for path in self._folder.glob(f"{_digest(old)}-*"):
+            path.replace(path.with_name(path.name.replace(_digest(old), _digest(new), 1)))
+
     def _path(self, tenant: str, event: HookEvent) -> Path:
-        identity = "\0".join((tenant, event.client, event.session, event.agent))
-        digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._folder / f"{digest[:32]}.json"
+        return self._folder / f"{_digest(tenant)}-{session_key(event)}.json"
 
     def _read(self, path: Path) -> SessionState:
         try:
             if self._now() - path.stat().st_mtime > EXPIRES_SECONDS:
                 return SessionState()
             content = path.read_bytes()
-            return _decode(json.loads(content)) if len(content) <= _MAX_BYTES else SessionState()
+            return (
+                decode_state(json.loads(content)) if len(content) <= _MAX_BYTES else SessionState()
+            )
         except (OSError, ValueError, RecursionError):
             return SessionState()
 
     def _write(self, path: Path, state: SessionState) -> None:
         """Replace the file; not synced, because a loss only repeats a rule."""
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        content = {name: getattr(state, name) for name in SessionState.__slots__}
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(content).encode())
+            file.write(encode_state(state).encode())
         now = self._now()
         os.utime(temporary, (now, now))
         temporary.replace(path)
@@ -132,8 +174,22 @@ class SessionFolder:
                 (self._folder / name).unlink(missing_ok=True)
 
 
-def _decode(value: Json) -> SessionState:
-    """Return the state of a file. Raises ValueError where it has another form."""
+def session_key(event: HookEvent) -> str:
+    """Return the hash of client, session and agent."""
+    return _digest("\0".join((event.client, event.session, event.agent)), 32)
+
+
+def _digest(text: str, length: int = 16) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def encode_state(state: SessionState) -> str:
+    """Return a state as JSON, in ASCII."""
+    return json.dumps({name: getattr(state, name) for name in SessionState.__slots__})
+
+
+def decode_state(value: Json) -> SessionState:
+    """Return the state that JSON describes. Raises ValueError where it has another form."""
     if not isinstance(value, dict):
         raise ValueError("not an object")
     delivered, pack, paths = value.get("delivered"), value.get("pack"), value.get("paths")
