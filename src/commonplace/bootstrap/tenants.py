@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -66,6 +67,7 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
         "files": asyncio.run(services.files.move_tenant(find_owner(services, old), _owner(new))),
         "memory": asyncio.run(services.memory.move_tenant(old, new)),
         "keys": services.keys.move_tenant(old, new),
+        "proposals": _count_proposals(services, old),
     }
     asyncio.run(services.context.move_tenant(old, new))
     asyncio.run(services.capture.move_tenant(old, new))
@@ -76,7 +78,7 @@ def move_tenant(services: Services, old: Tenant, new: Tenant) -> Counts:
 
 
 def count_tenant(services: Services, tenant: Tenant) -> Counts:
-    """Return how much a tenant owns: live files, entries of memory, keys."""
+    """Return how much a tenant owns: live files, entries of memory, keys, captured proposals."""
     projects = asyncio.run(services.files.projects(find_owner(services, tenant)))
     counts = asyncio.run(services.memory.counts(tenant))
     keys = [key for key in services.keys.all() if key.tenant == tenant]
@@ -84,13 +86,20 @@ def count_tenant(services: Services, tenant: Tenant) -> Counts:
         "files": sum(project.files for project in projects),
         "memory": counts.entries,
         "keys": len(keys),
+        "proposals": _count_proposals(services, tenant),
     }
 
 
-def delete_tenant(services: Services, tenant: Tenant) -> Counts:
-    """Delete keys, files and memory of a tenant with their index; return how many.
+def _count_proposals(services: Services, tenant: Tenant) -> int:
+    counts = asyncio.run(services.capture.counts(_owner(tenant)))
+    return sum(count for kinds in counts.values() for count in kinds.values())
 
-    Keys go first, so that nobody writes meanwhile. Audit records stay: they prove what was done.
+
+def delete_tenant(services: Services, tenant: Tenant) -> Counts:
+    """Delete keys, files, memory and proposals of a tenant with their index; return how many.
+
+    What it said about context packs, and what its sessions were given, is deleted too. Keys go
+    first, so that nobody writes meanwhile. Audit records stay: they prove what was done.
     """
     owner = find_owner(services, tenant)
     keys = services.keys.delete_tenant(tenant)
@@ -99,9 +108,12 @@ def delete_tenant(services: Services, tenant: Tenant) -> Counts:
         asyncio.run(_forget_vectors(services, owner, projects))
     memory = asyncio.run(services.memory.delete_tenant(tenant))
     asyncio.run(services.context.delete_tenant(tenant))
+    proposals = _count_proposals(services, tenant)
     asyncio.run(services.capture.delete_tenant(tenant))
     hook_sessions(services).delete_tenant(tenant)
-    return _require_any(tenant, {"files": files, "memory": memory, "keys": keys})
+    return _require_any(
+        tenant, {"files": files, "memory": memory, "keys": keys, "proposals": proposals}
+    )
 
 
 async def _forget_vectors(services: Services, owner: AuthContext, projects: Sequence[str]) -> None:
@@ -125,8 +137,9 @@ def export_tenant(
 ) -> JsonObject:
     """Write everything of a tenant into a new folder; return its manifest.
 
-    `files/` has the files, `files.jsonl` their metadata, `memory.jsonl` the memory, `keys.json` the
-    keys without hashes, `audit.jsonl` the audit records. `sha256sum -c SHA256SUMS` checks them.
+    `files/` has the files, `files.jsonl` their metadata, `memory.jsonl` the memory, `capture.jsonl`
+    the proposals, `context.jsonl` the feedback about context, `keys.json` the keys without hashes,
+    `audit.jsonl` the audit records. `sha256sum -c SHA256SUMS` checks them.
     """
     from commonplace.memory.use_cases.transfer import ExportFormat
 
@@ -142,6 +155,8 @@ def export_tenant(
     progress("memory")
     target = folder / "memory.jsonl"
     memory = asyncio.run(services.memory.export_file(tenant, target, ExportFormat.JSONL))
+    progress("proposals and feedback")
+    proposals = asyncio.run(_export_context(services, tenant, folder))
     progress("keys and audit")
     keys = [
         {name: value for name, value in asdict(key).items() if name != "hash"}
@@ -154,7 +169,13 @@ def export_tenant(
         for line in services.trail.export(tenant):
             lines.write(line + b"\n")
             records += 1
-    found = {"files": files, "memory": memory.entries, "keys": len(keys), "audit": records}
+    found = {
+        "files": files,
+        "memory": memory.entries,
+        "proposals": proposals,
+        "keys": len(keys),
+        "audit": records,
+    }
     manifest: JsonObject = {
         "product": "commonplace",
         "version": __version__,
@@ -165,6 +186,22 @@ def export_tenant(
     _write(folder / "manifest.json", json.dumps(manifest, indent=1).encode() + b"\n")
     _write_sums(folder)
     return manifest
+
+
+async def _export_context(services: Services, tenant: Tenant, folder: Path) -> int:
+    """Write the proposals and the feedback about context packs; return how many proposals."""
+    proposals = await services.capture.everything(tenant)
+    with open_private(folder / "capture.jsonl") as lines:
+        for proposal in proposals:
+            lines.write(json.dumps(asdict(proposal), default=_plain).encode() + b"\n")
+    with open_private(folder / "context.jsonl") as lines:
+        for ref, weight in (await services.context.uses(tenant)).items():
+            lines.write(json.dumps({"ref": ref, **asdict(weight)}).encode() + b"\n")
+    return len(proposals)
+
+
+def _plain(value: object) -> str:
+    return iso(value) if isinstance(value, datetime) else str(value)
 
 
 async def _export_files(service: FilesService, caller: AuthContext, folder: Path) -> int:
@@ -225,6 +262,7 @@ def list_tenants(services: Services) -> dict[Tenant, str]:
     """
     names = {LOCAL_TENANT, *(key.tenant for key in services.keys.all())}
     names |= set(asyncio.run(services.memory.tenants()))
+    names |= set(asyncio.run(services.capture.tenants()))
     found = {name: tenant_hash(name) for name in names if not name.startswith(RESERVED_PREFIX)}
     known = set(found.values())
     owners = [owner for owner in asyncio.run(services.files.owners()) if owner not in known]
@@ -249,7 +287,7 @@ def _require_any(tenant: Tenant, counts: Counts) -> Counts:
     if not any(counts.values()):
         raise CommonplaceError(
             TENANT_NOT_FOUND,
-            f"Tenant {tenant[:64]!r} has no keys, files or memory.",
+            f"Tenant {tenant[:64]!r} has no keys, files, memory or proposals.",
             hint="commonplace tenants list shows the tenants.",
         )
     return counts

@@ -87,7 +87,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete a tenant: its keys, files and memory, with everything derived from them.
+    """Delete a tenant: its keys, files, memory and proposals, with everything derived from them.
 
     This cannot be undone. Audit records are kept. Servers may run.
 
@@ -117,7 +117,7 @@ def export(
     folder: Annotated[Path, typer.Argument(help="Folder to write to; must be new or empty.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a tenant's files, memory, audit records and the facts of its keys into a folder.
+    """Write a tenant's files, memory, proposals, audit records and facts of keys into a folder.
 
     Check it with `sha256sum -c SHA256SUMS` inside the folder.
 

@@ -19,6 +19,7 @@ from commonplace.context.model import (
     ContextQuestion,
     PackSection,
     StoredPack,
+    UseWeight,
 )
 from commonplace.context.sources import ContextSource, SourceAnswer, TaskPreparer
 from commonplace.context.store.protocol import PackStore
@@ -127,6 +128,10 @@ class ContextService:
             tuple(ref for ref in known if ref not in counted),
             tuple(ref for ref in told if ref not in pack.sections),
         )
+
+    async def uses(self, tenant: Tenant) -> Mapping[str, UseWeight]:
+        """Return how often a tenant called items useful or useless, by their key."""
+        return await self._packs.uses(tenant)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Forget the packs of a tenant and what it said about them."""

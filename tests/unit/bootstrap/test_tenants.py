@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,14 +20,18 @@ from commonplace.bootstrap.tenants import (
     delete_tenant,
     export_tenant,
     list_tenants,
+    move_tenant,
     without_servers,
 )
-from commonplace.dispatch.call import Call
+from commonplace.dispatch.call import Call, to_json
 from commonplace.edge.authenticate import passthrough
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Scope, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import Settings, StorageSettings
 
+SAMPLES = Path(__file__).parents[2] / "data" / "capture" / "transcripts"
+TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
+PROPOSALS = 2
 TEAM, OTHER = Tenant("team-a"), Tenant("team-b")
 
 
@@ -40,13 +45,14 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
         yield made
 
 
-def call(app: App, tenant: Tenant, tool: str, **arguments: object) -> None:
-    call_as(app, AuthContext(tenant, ALL_SCOPES, "test"), tool, **arguments)
+def call(app: App, tenant: Tenant, tool: str, **arguments: object) -> Any:
+    return call_as(app, AuthContext(tenant, ALL_SCOPES, "test"), tool, **arguments)
 
 
-def call_as(app: App, caller: AuthContext, tool: str, **arguments: object) -> None:
+def call_as(app: App, caller: AuthContext, tool: str, **arguments: object) -> Any:
     outcome = asyncio.run(app.pipeline.run(Call(tool, arguments, caller)))
     assert outcome.error is None, outcome.error
+    return to_json(outcome.output)
 
 
 def fill(app: App) -> None:
@@ -57,6 +63,12 @@ def fill(app: App) -> None:
         call(app, tenant, "file_write", project="p", path="/old.md", content="gone")
         call(app, tenant, "file_delete", project="p", path="/old.md")
         call(app, tenant, "rekall_add", type="bug", title=f"Lesson {tenant}", content="learned")
+        call(app, tenant, "capture_transcript", text=TRANSCRIPT)
+        prompt = {"event": "UserPromptSubmit", "session_id": "s1", "prompt": f"Lesson {tenant}"}
+        call(app, tenant, "hook_context", client="codex", **prompt)
+        pack = call(app, tenant, "context", task=f"Lesson {tenant}")
+        refs = [lesson["ref"] for lesson in pack["lessons"]]
+        call(app, tenant, "context_feedback", pack_id=pack["pack_id"], used=refs)
 
 
 def rows_of(app: App, tenant: Tenant) -> dict[str, int]:
@@ -85,9 +97,10 @@ def rows_of(app: App, tenant: Tenant) -> dict[str, int]:
 def test_a_deleted_tenant_leaves_nothing_and_others_keep_everything(app: App) -> None:
     fill(app)
     before = count_tenant(app.services, OTHER)
-    assert count_tenant(app.services, TEAM) == {"files": 3, "memory": 1, "keys": 1}
-    assert delete_tenant(app.services, TEAM) == {"files": 3, "memory": 1, "keys": 1}
-    assert count_tenant(app.services, TEAM) == {"files": 0, "memory": 0, "keys": 0}
+    owned = {"files": 3, "memory": 1, "keys": 1, "proposals": PROPOSALS}
+    assert count_tenant(app.services, TEAM) == owned
+    assert delete_tenant(app.services, TEAM) == owned
+    assert count_tenant(app.services, TEAM) == dict.fromkeys(owned, 0)
     assert count_tenant(app.services, OTHER) == before
     if on_postgres(app.settings):
         deadline = time.monotonic() + 30  # until the words are in the index
@@ -115,8 +128,9 @@ def test_a_tenant_of_mode_passthrough_is_listed_exported_and_deleted(
     assert set(listed) == {"local", TEAM, OTHER, caller.tenant}
     folder = tmp_path / "export"
     manifest = export_tenant(app.services, caller.tenant, folder, lambda part: None)
-    assert manifest["counts"] == {"files": 1, "memory": 1, "keys": 0, "audit": 2}
-    assert delete_tenant(app.services, caller.tenant) == {"files": 1, "memory": 1, "keys": 0}
+    assert manifest["counts"] == {"files": 1, "memory": 1, "proposals": 0, "keys": 0, "audit": 2}
+    deleted = {"files": 1, "memory": 1, "keys": 0, "proposals": 0}
+    assert delete_tenant(app.services, caller.tenant) == deleted
     assert set(list_tenants(app.services)) == {"local", TEAM, OTHER}
     assert count_tenant(app.services, TEAM)["files"] == 3
 
@@ -125,7 +139,12 @@ def test_an_export_is_complete_and_can_be_checked(app: App, tmp_path: Path) -> N
     fill(app)
     folder = tmp_path / "export"
     manifest = export_tenant(app.services, TEAM, folder, lambda part: None)
-    assert manifest["counts"] == {"files": 3, "memory": 1, "keys": 1, "audit": 6}
+    counts = {"files": 3, "memory": 1, "proposals": PROPOSALS, "keys": 1, "audit": 7}
+    assert manifest["counts"] == counts
+    proposals = _lines(folder / "capture.jsonl")
+    assert {proposal["state"] for proposal in proposals} == {"pending"}
+    (use,) = _lines(folder / "context.jsonl")
+    assert (use["ref"][:7], use["used"], use["useless"]) == ("memory:", 1, 0)
     checked = subprocess.run(
         ["sha256sum", "--check", "--strict", "SHA256SUMS"],
         cwd=folder,
@@ -169,3 +188,17 @@ def test_a_move_is_refused_while_a_server_runs_on_another_machine(
             assert refused.value.code.name == "DATA_IN_USE"
         with without_servers(command.services):
             pass
+
+
+def _lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_tenant_that_only_captured_is_listed_moved_and_deleted(app: App) -> None:
+    call(app, TEAM, "capture_transcript", text=TRANSCRIPT)
+    assert TEAM in list_tenants(app.services)
+    assert move_tenant(app.services, TEAM, OTHER)["proposals"] == PROPOSALS
+    assert count_tenant(app.services, OTHER)["proposals"] == PROPOSALS
+    assert delete_tenant(app.services, OTHER)["proposals"] == PROPOSALS
+    with pytest.raises(CommonplaceError):
+        delete_tenant(app.services, OTHER)

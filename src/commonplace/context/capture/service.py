@@ -40,6 +40,7 @@ from commonplace.kernel.paging import ResultPage
 
 COMPARED = 1_000  # newest proposals of the queue that a new one is compared with
 MOST_SIMILAR = 3
+MOST_STORED = 100_000  # more than a queue keeps of a tenant
 POLICY = "policy"  # who decided, if a setting did
 LEAST_STRENGTH = 0.85  # of a lesson that a policy accepts
 REF = "capture:"
@@ -178,6 +179,14 @@ class CaptureService:
             )
 
         return await self._change(caller.tenant, proposal, change)
+
+    async def everything(self, tenant: Tenant) -> Sequence[QueuedProposal]:
+        """Return all proposals of a tenant, decided ones too, newest first."""
+        return await self._queue.newest(tenant, MOST_STORED)
+
+    async def tenants(self) -> Sequence[Tenant]:
+        """Return the tenants with proposals."""
+        return await self._queue.tenants()
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Forget the proposals of a tenant."""

@@ -24,6 +24,9 @@ ON CONFLICT (tenant, ref) DO UPDATE SET used = context_uses.used + excluded.used
 DELETE FROM context_uses WHERE tenant = :tenant AND updated_at < (
     SELECT updated_at FROM context_uses WHERE tenant = :tenant ORDER BY updated_at DESC LIMIT 1 OFFSET :most);
 
+-- name: all_uses
+SELECT ref, used, useless FROM context_uses WHERE tenant = :tenant ORDER BY ref;
+
 -- name: delete_packs
 DELETE FROM context_packs WHERE tenant = :tenant;
 
@@ -35,3 +38,10 @@ UPDATE context_packs SET tenant = :new WHERE tenant = :tenant;
 
 -- name: move_uses
 UPDATE context_uses SET tenant = :new WHERE tenant = :tenant;
+
+-- name: all_rows
+SELECT tenant, ref, used, useless, updated_at FROM context_uses ORDER BY tenant, ref;
+
+-- name: add_row
+INSERT INTO context_uses (tenant, ref, used, useless, updated_at) VALUES (:tenant, :ref, :used, :useless, :updated_at)
+ON CONFLICT (tenant, ref) DO NOTHING;

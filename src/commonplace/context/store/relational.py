@@ -109,6 +109,14 @@ class RelationalPackStore:
 
         return await self._units.write(work, tenant)
 
+    async def uses(self, tenant: Tenant) -> Mapping[str, UseWeight]:
+        rows = await self._units.read(
+            lambda connection: connection.execute(
+                self._queries["all_uses"], {"tenant": tenant}
+            ).fetchall()
+        )
+        return {ref: UseWeight(used, useless) for ref, used, useless in rows}
+
     async def delete_tenant(self, tenant: Tenant) -> None:
         def work(connection: SqlConnection) -> None:
             for name in ("delete_packs", "delete_uses"):

@@ -25,8 +25,18 @@ SELECT id, document FROM capture_queue WHERE tenant = :tenant ORDER BY created_a
 DELETE FROM capture_queue WHERE tenant = :tenant AND state = :state AND created_at < (
     SELECT created_at FROM capture_queue WHERE tenant = :tenant AND state = :state ORDER BY created_at DESC LIMIT 1 OFFSET :most);
 
+-- name: tenants
+SELECT DISTINCT tenant FROM capture_queue ORDER BY tenant;
+
 -- name: delete_tenant
 DELETE FROM capture_queue WHERE tenant = :tenant;
 
 -- name: move_tenant
 UPDATE capture_queue SET tenant = :new WHERE tenant = :tenant;
+
+-- name: all_rows
+SELECT tenant, id, kind, state, created_at, updated_at, document FROM capture_queue ORDER BY tenant, id;
+
+-- name: add_row
+INSERT INTO capture_queue (tenant, id, kind, state, created_at, updated_at, document)
+VALUES (:tenant, :id, :kind, :state, :created_at, :updated_at, :document) ON CONFLICT (tenant, id) DO NOTHING;

@@ -117,6 +117,12 @@ class RelationalProposalQueue:
             counted[ProposalState(state)][ProposalKind(kind)] = count
         return counted
 
+    async def tenants(self) -> Sequence[Tenant]:
+        rows = await self._units.read(
+            lambda connection: connection.execute(self._queries["tenants"], {}).fetchall()
+        )
+        return [Tenant(row[0]) for row in rows]
+
     async def delete_tenant(self, tenant: Tenant) -> None:
         await self._units.write(
             lambda connection: _execute(
