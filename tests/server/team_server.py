@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.program import COMMONPLACE, environment
+from conformance.program import COMMONPLACE, Served, environment
 from model_client import configure
 
 from servers import free_port
@@ -44,6 +44,11 @@ class TeamServer:
     @property
     def url(self) -> str:
         return f"http://{self.address}/mcp"
+
+    @property
+    def served(self) -> Served:
+        """The same server, for clients of other tests."""
+        return Served(self.address, self._process)
 
     def start(self) -> None:
         with (self.folder / "stderr.txt").open("ab") as stderr:

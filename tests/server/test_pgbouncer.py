@@ -13,8 +13,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from conformance.program import COMMONPLACE, environment
+from conformance.program import COMMONPLACE, Served, environment
 from model_client import Caller, configure
+from session_client import Client as SessionClient
+from session_client import call as session_call
 from team_server import TeamServer
 
 from commonplace.storage.postgres.connection import PostgresConnection
@@ -24,7 +26,9 @@ from servers import drop_database, make_database
 
 ROOT = Path(__file__).parents[2]
 SUITES = ("tests/contract/files/test_files_writing.py",)
-ALL_SUITES = ("tests/contract/files", "tests/contract/memory")
+ALL_SUITES = ("tests/contract/files", "tests/contract/memory", "tests/contract/context")
+SAMPLES = ROOT / "tests" / "data" / "capture" / "transcripts"
+TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
 STATE = """
 SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
        current_setting('search_path'), current_setting('maintenance_work_mem'),
@@ -141,9 +145,40 @@ def test_two_servers_share_everything_through_one_pooled_connection(
         added = first.call("rekall_add", type="bug", title="A leak of the pool", content="Fixed.")
         found = second.call("rekall_search", query="leak of the pool")
         assert added["id"] in str(found)
+        share_context(first, second)
+        follow_a_file([server.served for server in servers])
         assert state_of(pooled) == clean
         errors = "".join(server.log for server in servers)
         assert "prepared statement" not in errors
+
+
+def share_context(first: Caller, second: Caller) -> None:
+    """Use packs, feedback, proposals and hook sessions on both servers."""
+    pack = first.ask("context", task="a leak of the pool")
+    refs = [lesson["ref"] for lesson in pack["lessons"]]
+    assert "lessons" not in second.ask("context", task="a leak", since=pack["pack_id"])
+    told = second.ask("context_feedback", pack_id=pack["pack_id"], used=refs)
+    assert told["counted"] == refs
+    proposed = first.ask("capture_transcript", text=TRANSCRIPT)["queued"]
+    assert {item["id"] for item in proposed} == {
+        item["id"] for item in second.ask("capture_list")["items"]
+    }
+    assert "error" not in second.ask("capture_reject", id=proposed[0]["id"])
+    purged = first.ask("memory_purge", older_than_days=30, dry_run=True)
+    assert "error" not in purged, purged
+
+
+def follow_a_file(servers: list[Served]) -> None:
+    """Subscribe on one server and hear of a change from the other."""
+    client = SessionClient().open(servers[0])
+    client.notify(servers[1])
+    stream = client.stream(servers[1])
+    uri = "file:///p/followed.md"
+    assert client.request(servers[0], "resources/subscribe", {"uri": uri})[1]["result"] == {}
+    write = session_call("file_write", project="p", path="/followed.md", content="changed")
+    assert client.request(servers[0], "tools/call", write)[0] == 200
+    assert stream.message()["params"]["uri"] == uri
+    stream.close()
 
 
 def test_doctor_reports_a_pooler_that_is_not_configured(
