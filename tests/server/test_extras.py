@@ -22,6 +22,8 @@ from model_server import ModelServer
 from servers import free_port
 
 ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "tests" / "data" / "capture" / "transcripts"
+TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
 KEY = "sk-alpha-0123456789abcdefghij"
 TIMEOUT_SECONDS = 300
 
@@ -208,6 +210,30 @@ def test_the_extra_scale_alone_serves_a_team_with_an_external_model(
         assert done.returncode == 0, done.stdout + done.stderr
     with Installed(command, tmp_path) as server:
         write_and_search(server.url, mode="hybrid", model_key=KEY)
+        use_knowledge(server.url)
+    alone = tmp_path / "alone"
+    with Installed(command, alone) as server:  # SQLite, before the team had a database
+        use_knowledge(server.url)
+    done = run(command, tmp_path, "migrate", "--from", str(alone))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def use_knowledge(url: str) -> None:
+    """Use lessons with anchors, context, feedback, hooks and capture."""
+    caller = Caller(url)
+    caller.call("file_write", path="/src/store.py", content="class Store:\n    pass\n")
+    anchors = [{"path": "src/store.py", "lines": "1-2"}]
+    entry = {"type": "bug", "title": "Locks wait", "content": "Set busy_timeout."}
+    added = caller.call("rekall_add", **entry, anchors=anchors)
+    assert "id" in added, added
+    pack = caller.ask("context", task="locks wait")
+    ref = f"memory:{added['id']}"
+    told = caller.ask("context_feedback", pack_id=pack["pack_id"], used=[ref])
+    assert told["counted"] == [ref]
+    queued = caller.ask("capture_transcript", text=TRANSCRIPT)["queued"]
+    assert len(caller.ask("capture_list")["items"]) == len(queued) > 0
+    assert caller.ask("memory_promote", entries=[added["id"]])["preview_hash"]
+    assert "error" not in caller.ask("memory_purge", older_than_days=30, dry_run=True)
 
 
 def test_the_extra_scale_alone_uses_an_external_model_on_one_machine(

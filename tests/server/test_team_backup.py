@@ -17,6 +17,8 @@ from servers import _package, drop_database, with_database
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "scale.md"
 NAME = "restored"
+SAMPLES = Path(__file__).parents[1] / "data" / "capture" / "transcripts"
+TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
 
 
 def guide_commands() -> list[str]:
@@ -74,6 +76,10 @@ def test_a_dump_taken_while_serving_restores_everything(
         rule = {"id": "walrus-rule", "title": "Walruses", "body": "Be kind to every walrus."}
         created = caller.ask("instructions_add", entry=rule, lax=True)
         assert created["created"] is True, created
+        pack = caller.ask("context", task="walrus noise")
+        refs = [lesson["ref"] for lesson in pack["lessons"]]
+        caller.ask("context_feedback", pack_id=pack["pack_id"], used=refs)
+        waiting = caller.ask("capture_transcript", text=TRANSCRIPT)["queued"]
         caller.settled()
         stat = caller.call("file_stat", path="/3.md")
         configure(
@@ -96,6 +102,9 @@ def test_a_dump_taken_while_serving_restores_everything(
         assert entry["id"] in str(caller.ask("rekall_search", query="walrus noise"))
         found = caller.ask("instructions_get", id="walrus-rule")
         assert "Be kind to every walrus." in str(found)
+        assert len(caller.ask("capture_list")["items"]) == len(waiting) > 0
+        told = caller.ask("context_feedback", pack_id=pack["pack_id"], used=refs)
+        assert (told["counted"], told["repeated"]) == ([], refs)
         assert audited(caller) >= 7
         assert caller.ask("audit_verify")["ok"] is True
         caller.call("file_write", path="/new.md", content="The restored database takes writes.")
