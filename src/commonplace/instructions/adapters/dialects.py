@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -172,6 +172,27 @@ def _write_amp(rule: PortableRule) -> JsonObject:
         glob.removeprefix("**/") if glob.startswith("**/") else _UP + glob for glob in rule.globs
     ]
     return {**fields, "globs": globs}
+
+
+_GLOB_FIELDS = ("globs", "paths", "applyTo", "fileMatchPattern")
+_MODES = {
+    "inclusion": ("always", "fileMatch", "manual", "auto"),
+    "trigger": ("always_on", "glob", "model_decision", "manual"),
+}
+
+
+def find_unused_values(fields: Mapping[str, Json]) -> Iterator[str]:
+    """Say which values of a header cannot be what they were meant to be."""
+    for name in _GLOB_FIELDS:
+        value = fields.get(name)
+        items = value if isinstance(value, list) else [value]
+        if value is not None and not all(isinstance(item, str) for item in items):
+            yield f"What is not text in `{name}` was left out."
+    if isinstance(fields.get("alwaysApply"), str):
+        yield "`alwaysApply` is a text, not true or false: the rule does not apply always."
+    for name, modes in _MODES.items():
+        if fields.get(name) is not None and fields[name] not in modes:
+            yield f"`{name}` is none of {', '.join(modes)}."
 
 
 def _description(rule: PortableRule) -> JsonObject:

@@ -6,7 +6,12 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 
-from commonplace.instructions.adapters.dialects import AMP_FOLDER, DIALECTS, spell_amp_glob
+from commonplace.instructions.adapters.dialects import (
+    AMP_FOLDER,
+    DIALECTS,
+    find_unused_values,
+    spell_amp_glob,
+)
 from commonplace.instructions.adapters.marker import read_file_marker, read_sections
 from commonplace.instructions.adapters.places import RulePlace, find_format, move_globs, place_of
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
@@ -22,7 +27,6 @@ MENTIONS = "commonplace.mentions"  # the section that names the files for Amp
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.M)
 _TITLE_WITHIN = 20_000  # characters
 NO_TEXT = "it has no text"
-_INVALID = "The front matter is not valid YAML; it was read line by line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,11 @@ def _read_single(path: str, content: str, dialect: str) -> tuple[FoundRule, tupl
     """Read a file that is one rule with front matter."""
     place = place_of(path)
     parsed = split_front_matter(content)
-    notes = []
-    if parsed.has_header and not parsed.valid:
-        notes.append(_INVALID)
-        if dialect == "cline":  # Cline shows the whole file, always
-            parsed = RuleText(body=content)
-            notes.append("Cline applies it always.")
+    notes = [*parsed.notes]
+    if parsed.has_header and not parsed.valid and dialect == "cline":
+        parsed = RuleText(body=content)  # Cline shows the whole file, always
+        notes.append("Cline applies it always.")
+    notes += find_unused_values(parsed.fields)
     format_ = DIALECTS[dialect]
     meaning = format_.read(parsed.fields)
     text = normalise_body(parsed.body)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from commonplace.instructions.clients import codex
 from commonplace.instructions.rulefiles.formats import UNREAD, RuleFormat, format_of
 from commonplace.instructions.rulefiles.front_matter import (
+    NO_HEADER,
+    NOT_YAML,
     RuleText,
     patterns_of,
     split_front_matter,
@@ -109,16 +111,19 @@ def _check_length(path: str, text: str, known: RuleFormat) -> Iterator[RuleFindi
 
 
 def _check_header(path: str, rule: RuleText, known: RuleFormat) -> Iterator[RuleFinding]:
-    if rule.has_header and not rule.valid and known.globs:
-        if known.client == "cline":
-            message, severity = (
-                "The front matter is not YAML: Cline applies the rule always.",
-                "error",
+    for note in rule.notes if known.globs else ():
+        message, severity, hint = note, FindingSeverity.NOTE, "Give every field once."
+        if note == NOT_YAML:
+            message, hint = (
+                "The front matter is not YAML; strict readers drop it.",
+                "Put globs in quotes.",
             )
-        else:
-            message, severity = "The front matter is not YAML; strict readers drop it.", "note"
-        hint = "Put globs in quotes."
-        yield RuleFinding("invalid-front-matter", FindingSeverity(severity), path, 1, message, hint)
+            if known.client == "cline":
+                severity = FindingSeverity.ERROR
+                message = "The front matter is not YAML: Cline applies the rule always."
+        elif note == NO_HEADER:
+            severity, hint = FindingSeverity.WARNING, "Begin the file with ---, and end with it."
+        yield RuleFinding("invalid-front-matter", severity, path, 1, message, hint)
     if known.client == "cline" and isinstance(rule.fields.get("paths"), str):
         message = "Cline ignores `paths` that is not a list and applies the rule always."
         yield RuleFinding("ignored-globs", FindingSeverity.ERROR, path, 1, message, "Write a list.")

@@ -3,39 +3,68 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from commonplace.instructions.rulefiles.lenient_header import FIELD, read_fields, split_commas
 from commonplace.kernel.json_types import Json
 
 LONGEST_HEADER = 65_536
 MOST_BRACKETS = 500
 _NESTING = re.compile(r"(?:[-?][ \t]+){20}|^[ \t]{200}", re.M)
 _BLOCK = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-_LINE = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*$")
-_ITEM = re.compile(r"^[ \t]*-[ \t]+(.*?)[ \t]*$")
+_MISPLACED = re.compile(
+    r"\A[\s\ufeff]*-{3,}[ \t]*(?:\r\n|\n|\r(?!\n))"
+    r"(?:[^\r\n]*(?:\r\n|\n|\r(?!\n))){0,15}?[ \t]*"
+    r"(?:globs|alwaysApply|applyTo|paths|inclusion|fileMatchPattern|trigger|description|name)"
+    r"[ \t]*:"
+)
+NOT_YAML = "The front matter is not valid YAML; it was read line by line."
+NO_HEADER = (
+    "It seems to begin with front matter, but is read as text: the first and the last line "
+    "of front matter must be exactly ---."
+)
+LONGEST_EXCERPT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """A rule file taken apart. `valid` is false where its header is not YAML."""
+    """A rule file taken apart. `valid` is false where its header is not YAML.
+
+    `notes` say what in the header clients may read in another way than it was meant.
+    """
 
     fields: Mapping[str, Json] = field(default_factory=dict)
     body: str = ""
     has_header: bool = False
     valid: bool = True
+    notes: tuple[str, ...] = ()
 
 
 def split_front_matter(text: str) -> RuleText:
     """Split a rule file into fields and body; an unreadable header is read line by line."""
     block = _BLOCK.match(text) if text.lstrip("\ufeff").startswith("---") else None
     if block is None or len(block[1]) > LONGEST_HEADER:
-        return RuleText(body=text)
+        misplaced = _MISPLACED.match(text) is not None
+        return RuleText(body=text, notes=(NO_HEADER,) if misplaced else ())
     header, body = block[1], text[block.end() :]
+    notes = tuple(f"`{name}` is there twice; the last one holds." for name in _repeated(header))
     fields = _parse_yaml(header)
-    if fields is None:
-        return RuleText(_parse_lines(header), body, has_header=True, valid=False)
-    return RuleText(fields, body, has_header=True)
+    if fields is not None:
+        return RuleText(fields, body, has_header=True, notes=notes)
+    fields, unread = read_fields(header, _parse_yaml)
+    notes = (NOT_YAML, *notes)
+    if unread:
+        excerpt = unread[0][:LONGEST_EXCERPT]
+        notes = (*notes, f"{len(unread)} lines of it belong to no field, such as: {excerpt}")
+    return RuleText(fields, body, has_header=True, valid=False, notes=notes)
+
+
+def _repeated(header: str) -> list[str]:
+    """Return the fields that a header has more than once."""
+    names = [found[2] for line in header.splitlines() if (found := FIELD.match(line))]
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _parse_yaml(header: str) -> Mapping[str, Json] | None:
@@ -60,47 +89,10 @@ def _parse_yaml(header: str) -> Mapping[str, Json] | None:
     return {str(key): entry for key, entry in value.items()}
 
 
-def _parse_lines(header: str) -> dict[str, Json]:
-    """Read `key: value` lines and `- item` lists without YAML's rules for quoting."""
-    fields: dict[str, Json] = {}
-    items: list[Json] = []
-    for line in header.splitlines():
-        if found := _LINE.match(line):
-            items = []
-            fields[found[1]] = _scalar(found[2]) if found[2] else items
-        elif found := _ITEM.match(line):
-            items.append(_unquote(found[1]))
-    return fields
-
-
-def _scalar(value: str) -> Json:
-    if value in ("true", "false"):
-        return value == "true"
-    if value.startswith("[") and value.endswith("]"):
-        return [_unquote(part.strip()) for part in value[1:-1].split(",") if part.strip()]
-    return _unquote(value)
-
-
-def _unquote(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if quoted else value
-
-
 def patterns_of(value: Json, *, commas: bool = True) -> tuple[str, ...]:
     """Read globs from a list or a string; commas inside braces do not separate."""
     if isinstance(value, str):
-        value = list(_split_commas(value)) if commas else [value]
+        value = split_commas(value) if commas else [value]
     if not isinstance(value, list):
         return ()
     return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
-
-
-def _split_commas(value: str) -> list[str]:
-    parts, depth = [""], 0
-    for character in value:
-        depth += (character == "{") - (character == "}" and depth > 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [_unquote(part.strip()) for part in parts]
