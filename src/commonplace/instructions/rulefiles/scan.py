@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import unquote
 
 from commonplace.instructions.rulefiles.markdown_code import blank_code
 from commonplace.kernel.hidden_characters import find_hidden, name_of
@@ -67,10 +68,10 @@ _LONGEST_DIRECTIVE = 500
 _SHORT_COMMENT = 2  # words that cannot say much
 # Repetitions have no upper bound: RE2 is linear without, and needs a copy for each count with one.
 _STYLED = (
-    r"(?i)<[a-z][a-z0-9]{0,15}\s[^<>]*?(?:\bhidden\b|style\s*=[^<>]*?"
+    r"(?i)<[a-z][a-z0-9]{0,15}(?:\s[^<>]*?)?\s(?:hidden[\s=/>]|style\s*=[^<>]*?"
     r"(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0[^.\d]|"
     r"(?:left|top|text-indent)\s*:\s*-\d{3,}|"
-    r"[^-]color\s*:\s*(?:white|transparent|#fff)))"
+    r"[^-]color\s*:\s*(?:white|transparent|#fff(?:fff)?(?:[^0-9a-f]|$))))"
 )
 _DETAILS = r"(?i)<details(?:\s[^<>]*)?>"
 _OPEN = re.compile(r"\sopen\b", re.I)
@@ -97,6 +98,11 @@ _RUN = (
     rf"|\b(?:iex|invoke-expression)\b[^\n]*downloadstring"
     r"|\bbase64\b[^\n|]*\s(?:-d|-D|--decode)\b[^\n|]*\|\s*(?:ba|z|da)?sh\b"
 )
+_GIVEN_PROGRAM = re.compile(r"[ \t]+-(?:m[ \t]+json\.tool\b|[cepn]+[ \t]+[^\n]{0,500})")
+_EXECUTES = re.compile(r"exec|eval|compile|system|spawn|popen|subprocess|import\(|require|\|", re.I)
+_OWN_SCRIPT = re.compile(r"(?:&&|;)\s*[\w. -]*?\s([\w-]+\.(?:sh|py|ps1|js))\Z")
+_DRAWING = "data:image/svg+xml;base64,"
+_DRAWN_TEXT = re.compile(rb"<(?:text|desc|title|metadata|foreignObject|script|!--)", re.I)
 FAR_COLUMNS, FAR_LINES = 120, 40
 _MIXED_WORD = re.compile(r"[^\W\d_]{2,64}")
 _LATIN_TWINS = frozenset(
@@ -220,9 +226,29 @@ def _invisible_markup(text: str) -> Iterator[_Span]:
         yield _Span("collapsed-text", FindingSeverity.NOTE, *found.span(), message)
 
 
+_RULER = re.compile(r"\|(?:[ \t]*:?-+:?[ \t]*\|)+\s*\Z")
+
+
+def _find_table_widths(lines: list[str]) -> dict[int, int]:
+    """Return how wide the ruler of a Markdown table is, for the number of each of its lines."""
+    widths: dict[int, int] = {}
+    table: list[int] = []
+    width = 0
+    for number, line in enumerate([*lines, ""]):
+        if line.startswith("|"):
+            table.append(number)
+            width = len(line) if not width and _RULER.match(line) else width
+        else:
+            widths |= dict.fromkeys(table, width)
+            table, width = [], 0
+    return widths
+
+
 def _find_off_screen_text(text: str) -> Iterator[_Span]:
     start = blank_lines = 0
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    widths = _find_table_widths(lines) if len(max(lines, key=len)) > FAR_COLUMNS else {}
+    for number, line in enumerate(lines):
         words = line.strip()
         if not words:
             blank_lines += 1
@@ -233,7 +259,8 @@ def _find_off_screen_text(text: str) -> Iterator[_Span]:
             blank_lines = 0
             gap = line.find(" " * FAR_COLUMNS) if len(line) > FAR_COLUMNS else -1
             gap = line.find("\t" * (FAR_COLUMNS // 4)) if gap < 0 else gap
-            if gap >= 0 and line[gap:].strip():
+            padded = len(line) <= widths.get(number, 0)  # a cell of a table whose ruler is as wide
+            if gap >= 0 and line[gap:].strip() and not padded:
                 at = start + len(line) - len(line[gap:].lstrip())
                 message = "The text continues far to the right, outside the usual view."
                 yield _Span("off-screen-text", FindingSeverity.ERROR, at, at + 1, message)
@@ -243,13 +270,30 @@ def _find_off_screen_text(text: str) -> Iterator[_Span]:
 def _find_encoded(text: str) -> Iterator[_Span]:
     for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex)):
         for found in _search(pattern, text):
-            if _is_prose(decode(found[0])):
+            data = decode(found[0])
+            if _is_prose(data) and not _is_drawing(text, found.start(), data):
                 message = "This encoded text decodes to readable text."
                 yield _Span("encoded-text", FindingSeverity.ERROR, *found.span(), message)
     for pattern, what in _SPELLED:
         for found in _search(pattern, text):
+            if _is_address(text, found):
+                continue
             message = f"This run of {what} hides what it says."
             yield _Span("encoded-text", FindingSeverity.WARNING, *found.span(), message)
+
+
+def _is_drawing(text: str, start: int, data: bytes) -> bool:
+    """Tell whether encoded text is an SVG picture without words."""
+    before = text[max(0, start - len(_DRAWING)) : start]
+    return before == _DRAWING and not _DRAWN_TEXT.search(data)
+
+
+def _is_address(text: str, found: re.Match[str]) -> bool:
+    """Tell whether percent-encoded characters are letters of an address that need it."""
+    before = text[max(0, found.start() - NEAR) : found.start()].rpartition(" ")[2]
+    if "://" not in before or not found[0].startswith("%"):
+        return False
+    return all(not character.isascii() for character in unquote(found[0], errors="replace"))
 
 
 def _from_base64(blob: str) -> bytes:
@@ -273,8 +317,19 @@ def _is_prose(data: bytes) -> bool:
     return len(data) >= 24 and printable and len(data.split()) > 2
 
 
+def _is_data(text: str, found: re.Match[str]) -> bool:
+    """Tell whether what a command fetches is data for a script that stands here or is here."""
+    program = _GIVEN_PROGRAM.match(text, found.end())
+    if program is not None:
+        return not _EXECUTES.search(program[0])
+    script = _OWN_SCRIPT.search(found[0])
+    return script is not None and script[1] not in found[0][: script.start()]
+
+
 def _fetch_and_run(text: str) -> Iterator[_Span]:
     for found in _search(_RUN, text):
+        if _is_data(text, found):
+            continue
         message = "This command runs what it fetches or decodes, unread."
         yield _Span("fetch-and-run", FindingSeverity.ERROR, *found.span(), message)
 
