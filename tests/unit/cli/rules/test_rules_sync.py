@@ -110,6 +110,52 @@ def test_removals_follow_unless_the_other_side_changed(repo: Path, run: Run) -> 
     assert changes(run("rules", "sync", repo)) == {}
 
 
+def test_a_file_that_cannot_be_read_removes_nothing(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    (repo / "AGENTS.md").write_bytes(b"# Shop \xff\n")
+    (repo / ".cursor/rules/go.mdc").unlink()
+    (repo / ".cursor/rules/go.mdc").symlink_to("/nowhere/else.mdc")
+    for arguments in ((), ("--to", "cursor", "--dry-run")):
+        report = run("rules", "sync", repo, *arguments, code=1)
+        assert changes(report).keys() == {"problems"}
+        assert report["problems"].keys() == {"AGENTS.md", ".cursor/rules/go.mdc"}
+        assert report["only_in_catalogue"] == []
+    assert body_of(run, "agents-shop") == "# Shop\n\nUse tabs."
+    (repo / "AGENTS.md").write_text("# Shop\n\nUse spaces.\n")
+    (repo / ".cursor/rules/go.mdc").unlink()
+    assert changes(run("rules", "sync", repo)) == {
+        "to_catalogue": ["AGENTS.md"],
+        "removed_from_catalogue": [".cursor/rules/go.mdc"],
+    }
+
+
+def test_an_emptied_file_removes_its_rule(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    (repo / "AGENTS.md").write_text("\n")
+    assert changes(run("rules", "sync", repo)) == {"removed_from_catalogue": ["AGENTS.md"]}
+
+
+def test_a_sync_of_one_folder_leaves_the_rest_alone(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    (repo / ".cursor/rules/go.mdc").write_text(CURSOR.replace("gofmt", "gofumpt"))
+    assert changes(run("rules", "sync", repo / ".cursor/rules")) == {
+        "to_catalogue": [".cursor/rules/go.mdc"]
+    }
+    assert body_of(run, "agents-shop") == "# Shop\n\nUse tabs."
+    assert changes(run("rules", "sync", repo)) == {}
+
+
+def test_line_ends_and_byte_order_mark_of_a_file_stay(repo: Path, run: Run) -> None:
+    file = repo / ".cursor/rules/go.mdc"
+    written = ("\ufeff" + CURSOR).replace("\n", "\r\n").encode()
+    file.write_bytes(written)
+    run("rules", "sync", repo)
+    edit(run, "go", body="# Go\n\nUse gofumpt.")
+    run("rules", "sync", repo)
+    assert file.read_bytes() == written.replace(b"gofmt", b"gofumpt")
+    assert changes(run("rules", "sync", repo)) == {}
+
+
 def test_an_edit_survives_the_removal_on_the_other_side(repo: Path, run: Run) -> None:
     run("rules", "sync", repo)
     (repo / "AGENTS.md").unlink()

@@ -189,6 +189,36 @@ def test_files_of_people_are_left_alone_without_force(repo: Path, run: Run) -> N
     assert "gofmt" in (repo / ".cursor/rules/go.mdc").read_text()
 
 
+def test_a_backup_of_a_file_that_is_not_utf8_has_its_bytes(repo: Path, run: Run) -> None:
+    run("rules", "import", repo)
+    foreign = "# \xdcber uns\r\n\nKeine Tabs.\n".encode("latin-1")
+    (repo / "AGENTS.md").write_bytes(foreign)
+    report = run("rules", "export", repo, "--to", "agents-md", "--force")
+    (backup,) = [file["backup"] for file in report["files"] if file["path"] == "AGENTS.md"]
+    assert (repo / backup).read_bytes() == foreign
+    assert (repo / "AGENTS.md").read_bytes().startswith(foreign.rstrip())
+    run("call", "instructions_remove", '{"ids": ["agents-shop"]}')
+    run("rules", "export", repo, "--to", "agents-md")
+    assert (repo / "AGENTS.md").read_bytes().startswith(foreign.rstrip())
+
+
+def test_a_checkout_with_windows_line_ends_is_not_an_edit(repo: Path, run: Run) -> None:
+    run("rules", "import", repo)
+    run("rules", "export", repo, "--to", "kiro")
+    exported = repo / ".kiro/steering/go.md"
+    exported.write_bytes(exported.read_bytes().replace(b"\n", b"\r\n"))
+    assert statuses(run("rules", "export", repo, "--to", "kiro"))[".kiro/steering/go.md"] == (
+        "unchanged"
+    )
+    write(repo, ".cursor/rules/go.mdc", CURSOR.replace("gofmt", "gofumpt"))
+    run("rules", "import", repo)
+    report = run("rules", "export", repo, "--to", "kiro")
+    assert statuses(report)[".kiro/steering/go.md"] == "written"
+    data = exported.read_bytes()
+    assert b"gofumpt" in data
+    assert data.count(b"\r\n") == data.count(b"\n")
+
+
 def test_a_shared_file_keeps_what_a_person_wrote(repo: Path, run: Run) -> None:
     run("rules", "import", repo)
     report = run("rules", "export", repo, "--to", "agents-md", code=1)

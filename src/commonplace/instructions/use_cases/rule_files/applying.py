@@ -33,6 +33,7 @@ from commonplace.instructions.use_cases.rule_files.policy import (
 from commonplace.instructions.use_cases.rule_files.repository import STATE_FOLDER, RuleRepository
 from commonplace.instructions.use_cases.rule_files.rewriting import (
     decode,
+    encode_like,
     read_found,
     remove_rule,
     rewrite,
@@ -98,11 +99,11 @@ class _RuleSync:
     catalogue: CatalogueRules
     comparison: SyncComparison
     report: RuleSyncReport = field(default_factory=RuleSyncReport)
-    _contents: dict[str, str] = field(default_factory=dict)  # of files that were rewritten
+    _contents: dict[str, bytes] = field(default_factory=dict)  # of files that were rewritten
 
     def apply(self) -> None:
         plan, report = self.comparison.plan, self.report
-        linked = set(self.comparison.ids.values())
+        linked = {*self.comparison.ids.values(), *self.comparison.unseen.values()}
         report.declined = list(self.comparison.declined)
         coming = {id_ for ids in self.comparison.missing.values() for id_ in ids}
         report.only_in_catalogue = [
@@ -227,29 +228,29 @@ class _RuleSync:
             self.report.losses += compare_rules(self.comparison.ids[name], wanted, again, client)
 
     def _current(self, rule: SyncedRule) -> str:
-        return self._contents.get(rule.file.path) or decode(rule.file.data)
+        return decode(self._contents.get(rule.file.path) or rule.file.data)
 
     def _write(self, name: str, content: str) -> bool:
         """Write or delete a file; a version that a person changed is kept beside it."""
         path = name.partition("#")[0]
         known = self.comparison.rules.get(name)
         present = self.repository.read(path)
-        expected = self._contents.get(path)
-        before = expected.encode() if expected is not None else known.file.data if known else None
+        before = self._contents.get(path, known.file.data if known else None)
         if present != before:
             self.report.problems[name] = "changed while it was synchronised"
             return False
+        data = encode_like(content, present)
         try:
             if present is not None and (self.options.prefer == "database" or not content.strip()):
                 self.repository.keep("backup", path, present)
             if content.strip():
-                self.repository.write(path, content.encode("utf-8", "replace"))
+                self.repository.write(path, data)
             elif present is not None:
                 self.repository.delete(path)
         except OSError as error:
             self.report.problems[name] = str(error.strerror or error)
             return False
-        self._contents[path] = content
+        self._contents[path] = data if content.strip() else b""
         return True
 
     def _remove_from_file(self, name: str) -> None:
@@ -284,7 +285,7 @@ class _RuleSync:
         catalogue = CatalogueRules.read(self.parts)
         open_names = {*self.report.conflicts, *self.report.problems}
         after = compare_sides(catalogue, self.repository, _lenient(self.options))
-        present = after.rules.keys() | after.ids.keys()
+        present = after.rules.keys() | after.ids.keys() | after.unseen.keys()
         state = {name: entry for name, entry in known.items() if name in present}
         # What was in step before this round is the base of the next, also if one side changed now.
         for name in self.comparison.plan.same:

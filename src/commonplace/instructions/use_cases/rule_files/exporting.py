@@ -34,6 +34,7 @@ from commonplace.instructions.use_cases.rule_files.repository import (
     RuleRepository,
     UnsafePath,
 )
+from commonplace.instructions.use_cases.rule_files.rewriting import has_windows_line_ends
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import Json
 
@@ -185,7 +186,7 @@ class _Writer:
             self.files.append(ExportedFile(path, SAME, ids, "the file says the same"))
         else:
             status = FOREIGN if marked is None and path not in self.lock else EDITED
-            self._refuse(path, content, present, ids, status)
+            self._refuse(path, content, ids, status)
 
     def _write_sections(self, path: str, sections: Mapping[str, str]) -> None:
         ids = tuple(sections)
@@ -207,9 +208,9 @@ class _Writer:
         elif shared.sections and all(section.intact for section in shared.sections):
             self._put(path, content, ids)
         elif shared.sections:
-            self._refuse(path, content, present, ids, EDITED)
+            self._refuse(path, content, ids, EDITED)
         else:
-            self._refuse(path, content, present, ids, FOREIGN)
+            self._refuse(path, content, ids, FOREIGN)
 
     def _may_drop(self, id_: str) -> bool:
         """Tell whether a section of an earlier export may go: one of this kind of export."""
@@ -218,28 +219,34 @@ class _Writer:
 
     def _read(self, path: str) -> str | None:
         data = self.repository.read(path)
-        return None if data is None else data.decode("utf-8", "replace")
+        if data is None:
+            return None
+        # Bytes that are not UTF-8 and line ends of Windows come back when the file is written.
+        text = data.decode("utf-8", "surrogateescape")
+        return text.replace("\r\n", "\n") if has_windows_line_ends(data) else text
 
     def _put(self, path: str, content: str, ids: tuple[str, ...], backup: str = "") -> None:
         try:
             if not self.options.dry_run:
-                self.repository.write(path, content.encode("utf-8", "replace"))
+                self.repository.write(path, _encode(content, self.repository.read(path)))
         except (UnsafePath, OSError) as error:
             reason = str(error) if isinstance(error, UnsafePath) else str(error.strerror)
             self.files.append(ExportedFile(path, REFUSED, ids, reason))
         else:
             self.files.append(ExportedFile(path, WRITTEN, ids, backup=backup))
 
-    def _refuse(
-        self, path: str, content: str, present: str, ids: tuple[str, ...], status: str
-    ) -> None:
+    def _keep(self, path: str) -> str:
+        """Keep a copy of a file, byte by byte."""
+        return self.repository.keep("backup", path, self.repository.read(path) or b"")
+
+    def _refuse(self, path: str, content: str, ids: tuple[str, ...], status: str) -> None:
         if not self.options.force:
             reason = "written by a person" if status == FOREIGN else "edited after it was exported"
             self.files.append(ExportedFile(path, status, ids, reason))
             return
         backup = ""
         if not self.options.dry_run:
-            backup = self.repository.keep("backup", path, present.encode("utf-8", "replace"))
+            backup = self._keep(path)
         self._put(path, content, ids, backup)
 
     def delete_stale(self, export: ClientExport) -> None:
@@ -254,9 +261,9 @@ class _Writer:
             if present and target.shared and path.rpartition("/")[2] == target.shared:
                 self._clear_sections(path, present)
             elif present and marked is not None:
-                self._delete(path, present, (marked.id,), marked.intact)
+                self._delete(path, (marked.id,), marked.intact)
             elif present and path in self.lock:
-                self._delete(path, present, (), intact=False)
+                self._delete(path, (), intact=False)
 
     def _clear_sections(self, path: str, present: str) -> None:
         shared = read_sections(present)
@@ -269,9 +276,9 @@ class _Writer:
         if (others or rest.strip()) and (intact or self.options.force):
             self._write_sections(path, {})
         else:
-            self._delete(path, present, ids, intact)
+            self._delete(path, ids, intact)
 
-    def _delete(self, path: str, present: str, ids: tuple[str, ...], intact: bool) -> None:
+    def _delete(self, path: str, ids: tuple[str, ...], intact: bool) -> None:
         if not intact and not self.options.force:
             self.files.append(
                 ExportedFile(path, EDITED, ids, "its rule is gone, but it was edited")
@@ -281,7 +288,7 @@ class _Writer:
         try:
             if not self.options.dry_run:
                 if not intact:
-                    backup = self.repository.keep("backup", path, present.encode())
+                    backup = self._keep(path)
                 self.repository.delete(path)
         except OSError as error:
             self.files.append(ExportedFile(path, REFUSED, ids, str(error.strerror or error)))
@@ -327,6 +334,15 @@ def _belongs(path: str, client: str) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders) or (
         bool(target.shared) and (path == target.shared or (target.nested and name == target.shared))
     )
+
+
+def _encode(content: str, present: bytes | None) -> bytes:
+    try:
+        data = content.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character in the text of a rule
+        data = content.encode("utf-8", "replace")
+    windows = present is not None and has_windows_line_ends(present)
+    return data.replace(b"\n", b"\r\n") if windows else data
 
 
 def _says_the_same(path: str, present: str, content: str) -> bool:

@@ -88,6 +88,20 @@ class RuleRepository:
         """Return the content of a file; None if there is none. Links stay inside the folder."""
         return self.tree.read(path)
 
+    def is_gone(self, path: str) -> bool:
+        """Tell whether there is nothing at a path, not even what cannot be read."""
+        try:
+            os.lstat(self.root / path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path is in the folder that is searched."""
+        return self.below == "." or path.startswith(f"{self.below}/")
+
     def write(self, path: str, content: bytes) -> None:
         """Replace a file atomically. Raises UnsafePath if a link or something else is there."""
         with self._open_folder(path, create=True) as (folder, name):

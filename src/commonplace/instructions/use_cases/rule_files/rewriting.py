@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import replace
 
 from commonplace.instructions.adapters.marker import (
@@ -25,6 +26,21 @@ _HEADER_FIELDS = ("activation", "globs", "description", "header")
 def decode(data: bytes) -> str:
     """Return the text of a rule file, with Unix line ends."""
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def has_windows_line_ends(data: bytes) -> bool:
+    """Tell whether every line of a file ends as on Windows."""
+    return data.count(b"\r\n") == data.count(b"\n") > 0
+
+
+def encode_like(content: str, present: bytes | None) -> bytes:
+    """Encode a text with the line ends and the byte order mark of the file that it replaces."""
+    data = content.encode("utf-8", "replace")
+    if present is None:
+        return data
+    if has_windows_line_ends(present):
+        data = data.replace(b"\n", b"\r\n")
+    return BOM_UTF8 + data if present.startswith(BOM_UTF8) else data
 
 
 def rewrite(path: str, content: str, found: FoundRule, rule: PortableRule) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from commonplace.instructions.adapters.discovery import ExaminedFile, examine
 from commonplace.instructions.adapters.entries import kept_of, rule_of
 from commonplace.instructions.adapters.losses import FieldLoss
-from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule
+from commonplace.instructions.adapters.places import find_format
+from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule, read_rule_file
 from commonplace.instructions.engine.mirror import MirrorPlan, Side, plan_mirror
 from commonplace.instructions.errors import CONFIRMATION_REQUIRED
 from commonplace.instructions.model import RuleOrigin
@@ -92,6 +93,8 @@ class SyncComparison:
     missing: Mapping[str, tuple[str, ...]]
     """Rules without a file that are to be written, by client."""
     declined: tuple[str, ...] = ()
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    """Rules whose file is there and cannot be read, or was not searched; they stay as they are."""
 
 
 def compare_sides(
@@ -105,6 +108,8 @@ def compare_sides(
     rules, problems = _find_rules(catalogue, repository, options, state)
     ids = {name: entry["id"] for name, entry in state.items()}
     ids |= {name: rule.id for name, rule in rules.items() if rule.id is not None}
+    unseen = _find_unseen(repository, rules, ids, problems)
+    ids = {name: id_ for name, id_ in ids.items() if name not in unseen}
     base, files, stored = {}, {}, {}
     for name in {*rules, *ids}:
         known = state.get(name)
@@ -135,10 +140,38 @@ def compare_sides(
     if not options.allow_removals:
         _check_removals("catalogue", len(plan.removed_from_database), len(stored))
         _check_removals("files", len(plan.removed_from_folder), len(files))
-    missing, declined = _find_missing(catalogue, repository, options, {*ids.values()})
+    linked = {*ids.values(), *unseen.values()}
+    missing, declined = _find_missing(catalogue, repository, options, linked)
     if options.selection is not None:
         problems |= options.selection.find_refused(catalogue)
-    return SyncComparison(rules, ids, plan, problems, missing, declined)
+    return SyncComparison(rules, ids, plan, problems, missing, declined, unseen)
+
+
+def _find_unseen(
+    repository: RuleRepository,
+    rules: Mapping[str, SyncedRule],
+    ids: Mapping[str, str],
+    problems: dict[str, str],
+) -> dict[str, str]:
+    """Return the known rules that no file showed although theirs is not gone, and say so."""
+    read = {rule.file.path for rule in rules.values()}
+    unseen = {}
+    for name in ids.keys() - rules.keys():
+        path = name.partition("#")[0]
+        if not repository.covers(path):
+            unseen[name] = ids[name]
+        elif path not in read and not repository.is_gone(path) and not _is_blank(repository, path):
+            unseen[name] = ids[name]
+            problems.setdefault(path, "it is there, but cannot be read as a rule file")
+    return unseen
+
+
+def _is_blank(repository: RuleRepository, path: str) -> bool:
+    """Tell whether somebody emptied a rule file."""
+    data = repository.read(path)
+    if data is None or find_format(path) is None:
+        return False
+    return read_rule_file(path, data).problem == NO_TEXT
 
 
 def _find_missing(
