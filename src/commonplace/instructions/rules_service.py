@@ -112,10 +112,11 @@ class RulesService:
         self, caller: AuthContext, folder: Path, options: RuleImportOptions
     ) -> RuleImportReport:
         """Import every rule file below a folder. Raises INVALID_ARGUMENT."""
-        from commonplace.instructions.use_cases.rule_files.importing import import_rule_files
+        from commonplace.instructions.use_cases.rule_files.renaming import import_with_renames
         from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
 
-        return import_rule_files(self._parts_of(caller), caller, RuleRepository.at(folder), options)
+        repository = RuleRepository.at(folder)
+        return import_with_renames(self._parts_of(caller), caller, repository, options)
 
     def export_files(
         self, caller: AuthContext, folder: Path, options: RuleExportOptions

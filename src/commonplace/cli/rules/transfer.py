@@ -260,6 +260,7 @@ def _print_sync(report: RuleSyncReport) -> None:
         )
         for name in names
     ]
+    rows += [(new, f"renamed from {old}") for old, new in report.renamed.items()]
     rows += [(name, f"conflict: {what}") for name, what in report.conflicts.items()]
     rows += [(name, f"problem: {what}") for name, what in report.problems.items()]
     rows += [(loss.id, f"loses {loss.field}: {loss.why}") for loss in report.losses]

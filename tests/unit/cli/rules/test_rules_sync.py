@@ -156,6 +156,38 @@ def test_line_ends_and_byte_order_mark_of_a_file_stay(repo: Path, run: Run) -> N
     assert changes(run("rules", "sync", repo)) == {}
 
 
+def test_a_renamed_file_keeps_its_rule(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    edit(run, "go", priority=7, owner="platform")
+    moved = repo / ".cursor/rules/languages/golang.mdc"
+    moved.parent.mkdir()
+    (repo / ".cursor/rules/go.mdc").rename(moved)
+    for arguments in (("--dry-run",), ()):
+        report = run("rules", "sync", repo, *arguments)
+        assert report["renamed"] == {".cursor/rules/go.mdc": ".cursor/rules/languages/golang.mdc"}
+        assert changes(report) == {}
+    item = run("call", "instructions_get", '{"id": "go"}')["item"]
+    assert (item["priority"], item["owner"]) == (7, "platform")
+    assert item["origin"]["file"] == ".cursor/rules/languages/golang.mdc"
+    moved.write_text(CURSOR.replace("gofmt", "gofumpt"))
+    report = run("rules", "sync", repo)
+    assert (report["renamed"], report["to_catalogue"]) == (
+        {},
+        [".cursor/rules/languages/golang.mdc"],
+    )
+    assert body_of(run, "go") == "# Go\n\nUse gofumpt."
+
+
+def test_a_rename_that_leaves_a_choice_is_not_followed(repo: Path, run: Run) -> None:
+    run("rules", "sync", repo)
+    for name in ("a", "b"):
+        (repo / f".cursor/rules/{name}.mdc").write_text(CURSOR)
+    (repo / ".cursor/rules/go.mdc").unlink()
+    report = run("rules", "sync", repo)
+    assert report["renamed"] == {}
+    assert report["removed_from_catalogue"] == [".cursor/rules/go.mdc"]
+
+
 def test_an_edit_survives_the_removal_on_the_other_side(repo: Path, run: Run) -> None:
     run("rules", "sync", repo)
     (repo / "AGENTS.md").unlink()

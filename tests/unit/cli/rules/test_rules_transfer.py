@@ -107,6 +107,18 @@ def test_a_changed_file_updates_its_rule_but_not_over_a_change_in_the_catalogue(
     assert get(run, id_)["body"] == "Both changed."
 
 
+def test_a_renamed_file_stays_the_same_rule(repo: Path, run: Run) -> None:
+    run("rules", "import", repo)
+    (repo / ".cursor/rules/go.mdc").rename(repo / ".cursor/rules/golang.mdc")
+    for arguments in (("--dry-run",), ()):
+        report = run("rules", "import", repo, *arguments)
+        (file,) = [file for file in report["files"] if file["path"].endswith("golang.mdc")]
+        assert (file["status"], file["id"]) == ("updated", "go-rules")
+        assert file["reason"] == "renamed from .cursor/rules/go.mdc"
+    assert get(run, "go-rules")["origin"]["file"] == ".cursor/rules/golang.mdc"
+    assert run("rules", "import", repo)["counts"].keys() == {"skipped", "unchanged"}
+
+
 def test_two_repositories_with_the_same_paths_stay_apart(
     repo: Path, run: Run, clean_home: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commonplace.instructions.adapters.entries import entry_of, rule_of
 from commonplace.instructions.adapters.losses import compare_rules
@@ -29,6 +29,12 @@ from commonplace.instructions.use_cases.rule_files.importing import (
 from commonplace.instructions.use_cases.rule_files.policy import (
     find_hidden_text,
     is_blocked,
+)
+from commonplace.instructions.use_cases.rule_files.renaming import (
+    find_renamed,
+    move_origins,
+    renamed_paths,
+    write_origins,
 )
 from commonplace.instructions.use_cases.rule_files.repository import STATE_FOLDER, RuleRepository
 from commonplace.instructions.use_cases.rule_files.rewriting import (
@@ -66,8 +72,14 @@ def synchronise(
     selection = options.selection
     if selection is not None and not selection.ids and not options.dry_run:
         save_selection(repository, selection)
+    catalogue = CatalogueRules.read(parts)
+    moves = find_renamed(catalogue, repository, options.repository)
+    report.renamed = renamed_paths(catalogue, moves)
+    options = replace(options, renamed=report.renamed)
+    if not options.dry_run:
+        write_origins(parts, caller, catalogue, moves)
     for _ in range(ROUNDS):
-        catalogue = CatalogueRules.read(parts)
+        catalogue = move_origins(CatalogueRules.read(parts), moves)
         comparison = compare_sides(catalogue, repository, options)
         run = _RuleSync(parts, caller, repository, options, catalogue, comparison)
         run.report.problems.update(comparison.problems)
@@ -281,7 +293,7 @@ class _RuleSync:
 
     def _save_state(self) -> None:
         """Record both sides as they are now, except where they are not in step."""
-        known = load_common_state(self.repository, self.options.catalogue)
+        known = load_common_state(self.repository, self.options)
         catalogue = CatalogueRules.read(self.parts)
         open_names = {*self.report.conflicts, *self.report.problems}
         after = compare_sides(catalogue, self.repository, _lenient(self.options))
@@ -323,7 +335,13 @@ def _explain(file: ExportedFile, client: str) -> str:
 
 
 def _lenient(options: RuleSyncOptions) -> RuleSyncOptions:
-    return RuleSyncOptions(options.repository, options.catalogue, None, allow_removals=True)
+    return RuleSyncOptions(
+        options.repository,
+        options.catalogue,
+        None,
+        allow_removals=True,
+        renamed=options.renamed,
+    )
 
 
 def _new_content(name: str, rule: PortableRule) -> str:

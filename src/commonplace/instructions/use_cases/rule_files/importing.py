@@ -106,11 +106,13 @@ def import_rule_files(
     caller: AuthContext,
     repository: RuleRepository,
     options: RuleImportOptions,
+    catalogue: CatalogueRules | None = None,
 ) -> RuleImportReport:
     """Import every rule file below a folder. A file that did not change is left alone."""
     survey = repository.survey()
     examined = examine(repository.tree, survey.files)
-    run = _RuleImport(CatalogueRules.read(parts), options, parts.governance.hidden_text)
+    known = catalogue or CatalogueRules.read(parts)
+    run = _RuleImport(known, options, parts.governance.hidden_text)
     for file in examined:
         run.plan_file(file)
     if not options.dry_run:

@@ -51,6 +51,8 @@ class RuleSyncOptions:
     dry_run: bool = False
     selection: RuleSelection | None = None
     """Rules to write that no file has; None: the standing choice of the repository."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """New paths of files that were renamed since the last synchronisation."""
 
 
 @dataclass(slots=True)
@@ -67,6 +69,8 @@ class RuleSyncReport:
     only_in_catalogue: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
     """Rules of the catalogue whose file was deleted here; they stay in the catalogue."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """New paths of files that were renamed, by their old ones."""
     in_step: int = 0
 
 
@@ -104,7 +108,7 @@ def compare_sides(
 
     Raises CONFIRMATION_REQUIRED if most of a side would be removed.
     """
-    state = load_common_state(repository, options.catalogue)
+    state = load_common_state(repository, options)
     rules, problems = _find_rules(catalogue, repository, options, state)
     ids = {name: entry["id"] for name, entry in state.items()}
     ids |= {name: rule.id for name, rule in rules.items() if rule.id is not None}
@@ -189,14 +193,16 @@ def _find_missing(
     return missing, tuple(sorted(declined - {*ids}))
 
 
-def load_common_state(repository: RuleRepository, catalogue: str) -> dict[str, dict[str, str]]:
+def load_common_state(
+    repository: RuleRepository, options: RuleSyncOptions
+) -> dict[str, dict[str, str]]:
     """Return the state of the last synchronisation; empty with another catalogue."""
     state = repository.load_state(STATE)
     entries = state.get("rules")
-    if state.get("catalogue") != catalogue or not isinstance(entries, dict):
+    if state.get("catalogue") != options.catalogue or not isinstance(entries, dict):
         return {}
     return {
-        name: entry
+        options.renamed.get(name, name): entry
         for name, entry in entries.items()
         if isinstance(entry, dict)
         and all(isinstance(entry.get(key), str) for key in ("id", "file", "catalogue"))
