@@ -254,6 +254,7 @@ def _print_sync(report: RuleSyncReport) -> None:
         (name, what)
         for names, what in (
             (report.to_catalogue, "copied to the catalogue"),
+            (report.proposed, "proposed: the catalogue has it when somebody approves it"),
             (report.to_files, "copied to the file"),
             (report.removed_from_catalogue, "removed from the catalogue"),
             (report.removed_from_files, "removed from the files"),

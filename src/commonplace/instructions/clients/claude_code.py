@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ OWN_FILES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 AGENTS_FILES = ("AGENTS.md", ".claude/AGENTS.md")
 LONGEST_BYTES = 4 << 20
 IMPORT_HOPS = 4
+TRAILING = ".,;:!?)\"'"  # punctuation after an import belongs to the sentence
 MEMORY_LINES = 200
 FALLBACK_SINCE = (2, 1, 277)  # the version that began to read AGENTS.md
 ADDED_FOLDERS_SWITCH = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
@@ -130,6 +132,7 @@ class _Reader:
         for written in imported_paths(text):
             imported = self._find_import(path, written)
             if imported is None:
+                self._ignore_import(written)
                 continue
             outside = imported.startswith("~/") and not path.startswith("~/")
             if outside and self.situation.settings.get("external_imports") != "approved":
@@ -141,11 +144,17 @@ class _Reader:
 
     def _find_import(self, path: str, written: str) -> str | None:
         """Resolve an import; punctuation after it belongs to the sentence."""
-        for candidate in (written, written.rstrip(".,;:!?)\"'")):
+        for candidate in (written, written.rstrip(TRAILING)):
             imported = resolve(path, candidate)
             if imported is not None and self.tree.read(imported) is not None:
                 return imported
         return None
+
+    def _ignore_import(self, written: str) -> None:
+        """Say that an import was not read, unless it is a mention such as `@name`."""
+        plain = written.rstrip(TRAILING)
+        if "." in posixpath.basename(plain) and "/" in plain and "://" not in plain:
+            self.loading.ignore(f"@{plain}", "there is no such file in the repository")
 
     def _is_excluded(self, path: str) -> bool:
         patterns = patterns_of(self.situation.settings.get("claudeMdExcludes"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class ImportResult:
     failures: list[ImportFailure]
     warnings: list[EntryWarning]
     elapsed_ms: float
+    held: Mapping[int, str] = field(default_factory=dict)
+    """Entries that take effect only when somebody approves them, with a note."""
+    proposed: frozenset[int] = frozenset()
+    """Those of them that change an instruction which stays as it is until then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ def import_entries(
         sorted(run.failures, key=lambda failure: failure.index),
         run.warnings,
         round((time.perf_counter() - started) * 1000, 3),
+        run.held,
+        frozenset(run.proposed),
     )
 
 
@@ -88,6 +90,8 @@ class _ImportRun:
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[ImportFailure] = field(default_factory=list)
     warnings: list[EntryWarning] = field(default_factory=list)
+    held: dict[int, str] = field(default_factory=dict)
+    proposed: set[int] = field(default_factory=set)
 
     def plan(self, index: int, entry: Json) -> None:
         """Plan the change for one entry, or record why it is skipped or fails."""
@@ -143,14 +147,18 @@ class _ImportRun:
         )
         notes = hold_for_review(self.parts, self.author, existing, document)
         if existing is not None and notes is None:
-            from commonplace.instructions.use_cases.review.submitting import propose
+            from commonplace.instructions.use_cases.review.submitting import propose_once
 
-            propose(self.parts, self.author, existing, given)
+            propose_once(self.parts, self.author, existing, given)
             note = "Proposed: it takes effect when somebody approves it."
+            self.held[index] = note
+            self.proposed.add(index)
             self.warnings.append(EntryWarning(index, existing.id, note))
             self.counts["skipped"] += 1
             return None
         self.warnings += [EntryWarning(index, str(entry["id"]), note) for note in notes or ()]
+        if notes:
+            self.held[index] = notes[0]
         return prepare_entry(document, f"import:{self.options.mode}", self.parts.rules)
 
     def write(self) -> None:

@@ -119,6 +119,29 @@ def test_a_renamed_file_stays_the_same_rule(repo: Path, run: Run) -> None:
     assert run("rules", "import", repo)["counts"].keys() == {"skipped", "unchanged"}
 
 
+def test_a_change_that_waits_for_an_approval_is_not_called_an_update(
+    repo: Path, run: Run, clean_home: Path
+) -> None:
+    config = clean_home / "strict.yaml"
+    config.write_text('settings: {governance: {four_eyes_categories: ["*"]}}\n')
+    strict = ("--config", config)
+    run("rules", "sync", repo)
+    write(repo, ".cursor/rules/go.mdc", CURSOR.replace("gofmt", "gofumpt"))
+    write(repo, ".cursor/rules/new.mdc", "# New\n\nText.\n")
+    report = run(*strict, "rules", "import", repo)
+    notes = {file["path"]: file["notes"] for file in report["files"]}
+    assert statuses(report)[".cursor/rules/go.mdc"] == "proposed"
+    assert "when somebody approves" in notes[".cursor/rules/go.mdc"][-1]
+    assert statuses(report)[".cursor/rules/new.mdc"] == "imported"
+    assert "Stored as draft" in notes[".cursor/rules/new.mdc"][-1]
+    assert "gofmt" in get(run, "go-rules")["body"]
+    for _ in range(2):
+        synced = run(*strict, "rules", "sync", repo)
+        assert (synced["proposed"], synced["to_catalogue"]) == ([".cursor/rules/go.mdc"], [])
+    thread = run("call", "instructions_review_show", '{"id": "go-rules"}')
+    assert [event["action"] for event in thread["events"]] == ["submit"]
+
+
 def test_two_repositories_with_the_same_paths_stay_apart(
     repo: Path, run: Run, clean_home: Path
 ) -> None:

@@ -64,3 +64,13 @@ def test_a_client_loads_what_its_case_says(case: dict[str, Any], tmp_path: Path)
     texts = {rule.path: rule.text for rule in loading.rules}
     for path, text in case.get("texts", {}).items():
         assert texts[path] == content(text).decode()
+
+
+def test_an_import_that_is_not_read_is_named(tmp_path: Path) -> None:
+    files: dict[str, Any] = {
+        "CLAUDE.md": "Ask @alice. See @../other/notes.md, @docs/link.md and @docs/x.md.\n"
+    }
+    files |= {"docs/x.md": "x\n", "docs/link.md": {"symlink": "/etc/hostname"}}
+    loading = CLIENTS["claude-code"](build(files, tmp_path), ClientSituation("."))
+    assert [rule.path for rule in loading.rules] == ["CLAUDE.md", "docs/x.md"]
+    assert [rule.path for rule in loading.ignored] == ["@../other/notes.md", "@docs/link.md"]

@@ -127,6 +127,16 @@ def propose(
     return fields
 
 
+def propose_once(
+    parts: CatalogueParts, author: Author, existing: Instruction, entry: Mapping[str, Json]
+) -> None:
+    """Propose a change unless the same one waits already. Inside `exclusive` only."""
+    waiting = parts.reviews.thread(existing.id).proposal
+    fields = {name: value for name, value in entry.items() if name not in ("lax", *APPROVAL)}
+    if waiting != fields:
+        propose(parts, author, existing, fields)
+
+
 def _propose_again(
     parts: CatalogueParts,
     caller: AuthContext,

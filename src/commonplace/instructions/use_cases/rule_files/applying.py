@@ -94,6 +94,7 @@ def _add(total: RuleSyncReport, later: RuleSyncReport) -> None:
     for name in ("to_catalogue", "to_files", "removed_from_catalogue", "removed_from_files"):
         known = getattr(total, name)
         known += [item for item in getattr(later, name) if item not in known]
+    total.proposed = later.proposed
     total.conflicts, total.problems = later.conflicts, {**total.problems, **later.problems}
     total.losses += later.losses
     total.only_in_catalogue, total.in_step = later.only_in_catalogue, later.in_step
@@ -193,7 +194,9 @@ class _RuleSync:
             done = import_entries(self.parts, self.caller, entries, EntryImportOptions("merge"))
             for failure in done.failures:
                 self.report.problems[names[failure.index]] = f"{failure.error}: {failure.hint}"
-        self.report.to_catalogue = [name for name in names if name not in self.report.problems]
+            self.report.proposed = [names[index] for index in sorted(done.proposed)]
+        unchanged = {*self.report.problems, *self.report.proposed}
+        self.report.to_catalogue = [name for name in names if name not in unchanged]
         gone = self.comparison.plan.removed_from_database
         removed = {self.comparison.ids[name]: name for name in gone if name in self.comparison.ids}
         if removed:
@@ -295,7 +298,7 @@ class _RuleSync:
         """Record both sides as they are now, except where they are not in step."""
         known = load_common_state(self.repository, self.options)
         catalogue = CatalogueRules.read(self.parts)
-        open_names = {*self.report.conflicts, *self.report.problems}
+        open_names = {*self.report.conflicts, *self.report.problems, *self.report.proposed}
         after = compare_sides(catalogue, self.repository, _lenient(self.options))
         present = after.rules.keys() | after.ids.keys() | after.unseen.keys()
         state = {name: entry for name, entry in known.items() if name in present}

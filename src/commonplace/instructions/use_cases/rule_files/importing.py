@@ -31,6 +31,7 @@ from commonplace.kernel.json_types import Json, JsonObject
 
 IMPORTED, UPDATED, UNCHANGED, KEPT = "imported", "updated", "unchanged", "kept"
 CONFLICT, BLOCKED, FAILED, SKIPPED = "conflict", "blocked", "failed", "skipped"
+PROPOSED = "proposed"
 WRITTEN = (IMPORTED, UPDATED)
 
 
@@ -257,6 +258,11 @@ class _RuleImport:
             place = self._places[failure.index]
             reason = f"{failure.error}: {failure.hint}"
             self.outcomes[place] = replace(self.outcomes[place], status=FAILED, reason=reason)
+        for index, note in result.held.items():
+            place = self._places[index]
+            known = self.outcomes[place]
+            status = PROPOSED if index in result.proposed else known.status
+            self.outcomes[place] = replace(known, status=status, notes=(*known.notes, note))
 
 
 def make_origin(file: ExaminedFile, client: str, found: FoundRule, repository: str) -> RuleOrigin:

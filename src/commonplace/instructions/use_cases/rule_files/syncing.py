@@ -69,6 +69,8 @@ class RuleSyncReport:
     only_in_catalogue: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
     """Rules of the catalogue whose file was deleted here; they stay in the catalogue."""
+    proposed: list[str] = field(default_factory=list)
+    """Changes of files that the catalogue takes over when somebody approves them."""
     renamed: dict[str, str] = field(default_factory=dict)
     """New paths of files that were renamed, by their old ones."""
     in_step: int = 0
