@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from commonplace.cli.connect.clients import CLIENT_FILES, Client, Surroundings
@@ -119,6 +120,6 @@ def _combined(path: Path, steps: list[Callable[[Path, str], Stripped]]) -> Strip
         for step in steps:
             stripped = step(path, stripped.rest)
             had_ours = had_ours or stripped.had_ours
-        return Stripped(stripped.rest, had_ours, stripped.is_empty)
+        return replace(stripped, had_ours=had_ours)
 
     return strip

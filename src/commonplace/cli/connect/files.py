@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,7 @@ CLIENT_CONFIG = Code(
     Kind.INVALID_DATA,
     "A client's configuration file cannot be merged safely.",
 )
+_COPY_NAME = re.compile(r"\.\d{17}(?:-\d+)?\.bak$")
 Change = Literal["created", "changed", "unchanged", "removed", "restored", "kept"]
 
 
@@ -64,11 +66,18 @@ def write_client_file(
 
 @dataclass(frozen=True, slots=True)
 class Stripped:
-    """A text without our part: `rest` has no empty lists and objects where ours may have been."""
+    """A text without our part: `rest` has no empty lists and objects where ours may have been.
+
+    `compared` is given where the rest may contain more that came from us, such as a version.
+    """
 
     rest: str
     had_ours: bool
     is_empty: bool
+    compared: str = ""
+
+    def says_same(self, other: Stripped) -> bool:
+        return same_tokens(self.compared or self.rest, other.compared or other.rest)
 
 
 Strip = Callable[[str], Stripped]
@@ -78,29 +87,45 @@ def take_back(path: Path, strip: Strip) -> ClientFileChange | None:
     """Write what remains of a file without our part; None where it has none.
 
     A copy from before that says the same in other white space is put back as it was. Where nothing
-    remains and no such copy exists, the file was made by us and is deleted.
+    remains and no such copy exists, the file was made by us and is deleted. The copy that was put
+    back is deleted with those made after it that have only our part in addition, such as a key.
     """
     if not path.exists():
         return None
     stripped = strip(read_client_file(path))
     if not stripped.had_ours:
         return None
-    from_before = []
-    for copy in sorted(path.parent.glob(f"{glob.escape(path.name)}.*.bak"), reverse=True):
-        try:
-            text = read_client_file(copy)
-            before = strip(text)
-        except CommonplaceError:  # a copy that somebody else made
-            continue
-        if not before.had_ours:
-            from_before.append(text)
-            if same_tokens(before.rest, stripped.rest):
-                return ClientFileChange(path, "restored", _replace(path, text))
-    if stripped.is_empty and not from_before:
+    copies = list(_read_copies(path, strip))
+    from_before = [copy for copy in copies if not copy.stripped.had_ours]
+    same = [copy for copy in copies if stripped.says_same(copy.stripped)]
+    restored = next((copy for copy in same if not copy.stripped.had_ours), None)
+    if restored is not None:
+        _replace(path, restored.text, copy=False)
+        for copy in same[: same.index(restored) + 1]:
+            copy.path.unlink()
+        return ClientFileChange(path, "restored")
+    if stripped.is_empty and not from_before and stripped.rest.strip() in ("", "{}"):
         path.resolve().unlink()
         remove_empty_folders(path.parent)
         return ClientFileChange(path, "removed")
     return ClientFileChange(path, "changed", _replace(path, stripped.rest))
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    path: Path
+    text: str
+    stripped: Stripped
+
+
+def _read_copies(path: Path, strip: Strip) -> Iterator[_Copy]:
+    """Yield the copies that this command made of a file, the newest first."""
+    found = path.parent.glob(f"{glob.escape(path.name)}.*.bak")
+    made = (copy for copy in found if _COPY_NAME.search(copy.name))
+    for copy in sorted(made, reverse=True):
+        with contextlib.suppress(CommonplaceError):  # somebody changed it
+            text = read_client_file(copy)
+            yield _Copy(copy, text, strip(text))
 
 
 def take_back_owned(path: Path, is_ours: Callable[[str], bool]) -> ClientFileChange | None:

@@ -196,7 +196,8 @@ def strip_hooks(path: Path, text: str) -> Stripped:
         left = document | {"hooks": rest}
     elif left.keys() == {"version"}:
         left = {}
-    return Stripped(rewrite(text, left), had_ours, not left)
+    unversioned = {name: value for name, value in left.items() if name != "version"}
+    return Stripped(rewrite(text, left), had_ours, not left, rewrite(text, unversioned))
 
 
 def _without_ours(groups: Json) -> Json:

@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from commonplace.kernel.json_types import Json
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT_BESIDE = re.compile(r"[ \t]*(,?)[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)(?=[ \t]*\r?\n)")
+_LINE_END = re.compile(r"[ \t]*\r?\n")
+_MARK = "\ufeff"  # of the byte order, which some editors write
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
 _INDENT = re.compile(r"\n([ \t]+)\S")
 MAX_DEPTH = 200
@@ -39,9 +43,8 @@ class JsonPart:
 
 def parse(text: str) -> JsonNode:
     """Return the value of a text with its places. Raises ValueError with the line."""
-    start = _SPACE.match(text, 0).end()  # type: ignore[union-attr]  # it matches nothing, too
-    node = _read(text, start, 0)
-    rest = _SPACE.match(text, node.end).end()  # type: ignore[union-attr]
+    node = _read(text, _skip(text, len(_MARK) if text.startswith(_MARK) else 0), 0)
+    rest = _skip(text, node.end)
     if rest != len(text):
         raise _broken(text, rest)
     return node
@@ -60,7 +63,7 @@ def rewrite(text: str, new: Json) -> str:
         changed += [text[at:start], replacement]
         at = end
     result = "".join([*changed, text[at:]])
-    if parse(result).value != new:  # for example a key twice
+    if not _equal(parse(result).value, new):  # it is better written anew than wrong
         return json.dumps(new, indent=2, ensure_ascii=False) + "\n"
     return result
 
@@ -81,12 +84,13 @@ def _edits(text: str, node: JsonNode, new: Json, unit: str) -> Iterator[Edit]:
     if _equal(node.value, new):
         return
     if isinstance(node.value, dict) and isinstance(new, dict):
-        kept = {part.key: part for part in node.parts if part.key in new}
-        names = [f"{json.dumps(key, ensure_ascii=False)}: " for key in new if key not in kept]
-        values = [new[key] for key in new if key not in kept]
-        for key, part in kept.items():
+        kept = [part for part in node.parts if part.key in new]
+        known = {part.key: part for part in kept}  # of a key that is there twice, the last counts
+        names = [f"{json.dumps(key, ensure_ascii=False)}: " for key in new if key not in known]
+        values = [new[key] for key in new if key not in known]
+        for key, part in known.items():
             yield from _edits(text, part.node, new[key], unit)
-        yield from _change_parts(text, node, list(kept.values()), names, values, unit)
+        yield from _change_parts(text, node, kept, names, values, unit)
     elif isinstance(node.value, list) and isinstance(new, list):
         kept_items, values = _match(node.parts, new)
         yield from _change_parts(text, node, kept_items, [""] * len(values), values, unit)
@@ -104,47 +108,104 @@ def _change_parts(
 ) -> Iterator[Edit]:
     """Cut the parts that are not kept and append new ones; `names` begin their members."""
     if not kept:
-        outer = _line_indent(text, node.start)
-        inner = outer + unit
-        opening, closing = ("{", "}") if isinstance(node.value, dict) else ("[", "]")
-        shown = (
-            f"\n{inner}{name}{_dump(value, unit, inner)}"
-            for name, value in zip(names, values, strict=True)
-        )
-        body = ",".join(shown)
-        end = f"\n{outer}{closing}" if body else closing
-        yield node.start, node.end, f"{opening}{body}{end}"
+        yield from _fill(text, node, names, values, unit)
         return
-    yield from _cuts(node.parts, kept)
+    yield from _cuts(text, node.parts, kept)
     first, last = node.parts[0], kept[-1]
     is_one_line = "\n" not in text[node.start : first.start]
     indent = _line_indent(text, first.start)
     gap = ", " if is_one_line else f",\n{indent}"
     added = [
-        f"{gap}{name}"
+        name
         + (json.dumps(value, ensure_ascii=False) if is_one_line else _dump(value, unit, indent))
         for name, value in zip(names, values, strict=True)
     ]
-    if added:
-        yield last.node.end, last.node.end, "".join(added)
+    if not added:
+        return
+    beside = None
+    if last is node.parts[-1] and not is_one_line:
+        beside = _COMMENT_BESIDE.match(text, last.node.end)
+    if beside is None:
+        yield last.node.end, last.node.end, gap + gap.join(added)
+        return
+    if not beside[1]:  # a comment stays on the line of its value
+        yield last.node.end, last.node.end, ","
+    yield beside.end(), beside.end(), f"\n{indent}{gap.join(added)}{beside[1]}"
 
 
-def _cuts(parts: list[JsonPart], kept: list[JsonPart]) -> Iterator[Edit]:
+def _fill(
+    text: str, node: JsonNode, names: list[str], values: list[Json], unit: str
+) -> Iterator[Edit]:
+    """Replace all parts; comments around them stay."""
+    outer = _line_indent(text, node.start)
+    inner = outer + unit
+    body = ",".join(
+        f"\n{inner}{name}{_dump(value, unit, inner)}"
+        for name, value in zip(names, values, strict=True)
+    )
+    start, end = node.start + 1, node.end - 1
+    first, last = (node.parts[0].start, node.parts[-1].node.end) if node.parts else (end, end)
+    if not _COMMENT.search(text[start:first] + "\n" + text[last:end]):
+        yield start, end, f"{body}\n{outer}" if body else ""
+    elif node.parts:
+        comma = _skip(text, last)
+        yield first, last, body.lstrip()
+        if not body and text[comma] == ",":
+            yield comma, comma + 1, ""
+    else:
+        place = [comment.end() for comment in _COMMENT.finditer(text, start, end)][-1]
+        yield place, end, body + (text[place:end] if "\n" in text[place:end] else f"\n{outer}")
+
+
+def _cuts(text: str, parts: list[JsonPart], kept: list[JsonPart]) -> Iterator[Edit]:
     """Yield the cuts of the parts that are not kept, each with a comma before or after it."""
     places = {part.start for part in kept}
-    previous: JsonPart | None = None
-    leading: int | None = None
-    for part in parts:
-        if part.start in places:
-            if leading is not None:
-                yield leading, part.start, ""
-                leading = None
-            previous = part
-        elif previous is not None:
-            yield previous.node.end, part.node.end, ""
-            previous = JsonPart(part.start, JsonNode(part.start, part.node.end, None))
-        elif leading is None:
-            leading = part.start
+    at = 0
+    while at < len(parts):
+        run = at
+        while run < len(parts) and parts[run].start not in places:
+            run += 1
+        if run > at:
+            previous = parts[at - 1] if at else None
+            following = parts[run] if run < len(parts) else None
+            yield from _cut(text, (parts[at], parts[run - 1]), previous, following)
+        at = run + 1
+
+
+def _cut(
+    text: str,
+    run: tuple[JsonPart, JsonPart],
+    previous: JsonPart | None,
+    following: JsonPart | None,
+) -> Iterator[Edit]:
+    """Yield the cut of neighbouring parts, from the first to the last of a run."""
+    start, end = run[0].start, run[1].node.end
+    comma = _skip(text, end)
+    has_comma = text[comma] == ","
+    if previous is None and following is not None:
+        if _COMMENT.search(text, end, following.start):
+            yield from ((start, end, ""), (comma, comma + 1, ""))
+        else:
+            yield start, following.start, ""
+        return
+    if previous is None:
+        return
+    comments = list(_COMMENT.finditer(text, previous.node.end, start))
+    if not comments:
+        yield previous.node.end, end, ""
+        return
+    comment = comments[-1]
+    comma_before = _skip(text, previous.node.end)
+    if comma_before > comment.start():  # it is cut, too
+        rest = end
+    elif has_comma:
+        rest = comma + 1
+        yield comma, rest, ""
+    else:
+        rest = end
+        yield comma_before, comma_before + 1, ""
+    needs_line = comment[0].startswith("//") and not _LINE_END.match(text, rest)
+    yield comment.end(), end, "\n" if needs_line else ""
 
 
 def _match(parts: list[JsonPart], new: list[Json]) -> tuple[list[JsonPart], list[Json]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 
 from commonplace.cli.connect.files import Stripped, unsafe
 from commonplace.cli.connect.json_text import parse, rewrite
-from commonplace.kernel.json_types import JsonObject
+from commonplace.cli.connect.toml_text import BYTE_ORDER_MARK, cut_table
+from commonplace.kernel.json_types import Json, JsonObject
 
 NAME = "commonplace"
 PROMPT = {
@@ -20,10 +20,7 @@ PROMPT = {
     "description": "Key of the Commonplace server",
     "password": True,
 }
-_OURS = re.compile(
-    rf"^\[mcp_servers\.(?:{NAME}|\"{NAME}\")(?:\.[^\]]+)?\][^\n]*\n(?:(?!^\[)[^\n]*\n?)*",
-    re.MULTILINE,
-)
+_TABLE = ("mcp_servers", NAME)
 
 
 def read_document(path: Path, text: str) -> JsonObject:
@@ -75,40 +72,57 @@ def _without_prompt(inputs: list[Any]) -> list[Any]:
 def merge_toml(path: Path, text: str, entry: Mapping[str, Any]) -> str:
     """Return a file's text with our own tables, and every other byte as it is."""
     before = _read_toml(path, text)
-    kept = _OURS.sub("", text).rstrip("\n")
+    kept = cut_table(text, _TABLE).rstrip("\n")
     merged = f"{kept}\n\n{to_toml(entry)}".lstrip("\n")
-    if _other_entries(tomllib.loads(merged)) != _other_entries(before):
-        raise unsafe(path, "merging would change other settings")
+    if not _has_same_others(merged, before):
+        raise unsafe(path, "`mcp_servers` is written inline there, or has another form")
     return merged
 
 
 def strip_toml(path: Path, text: str) -> Stripped:
     """Return a file's text without our tables."""
     before = _read_toml(path, text)
-    if NAME not in before.get("mcp_servers", {}):
+    if NAME not in _servers(before):
         return Stripped(text, had_ours=False, is_empty=not text.strip())
-    rest = _OURS.sub("", text).rstrip("\n")
+    rest = cut_table(text, _TABLE).rstrip("\n")
     rest += "\n" if rest else ""
-    if _other_entries(tomllib.loads(rest)) != _other_entries(before):
+    if not _has_same_others(rest, before) or NAME in _servers(_load_toml(rest)):
         raise unsafe(path, "removing the entry would change other settings")
     return Stripped(rest, had_ours=True, is_empty=not rest)
 
 
 def _read_toml(path: Path, text: str) -> JsonObject:
     try:
-        return tomllib.loads(text)
+        return _load_toml(text)
     except tomllib.TOMLDecodeError as broken:
         raise unsafe(path, f"it is not TOML ({broken})") from None
+    except RecursionError:
+        raise unsafe(path, "it is nested too deeply") from None
+
+
+def _load_toml(text: str) -> JsonObject:
+    return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
+
+
+def _servers(document: JsonObject) -> JsonObject:
+    servers = document.get("mcp_servers")
+    return servers if isinstance(servers, dict) else {}
+
+
+def _has_same_others(text: str, before: JsonObject) -> bool:
+    """Tell whether a text is TOML and has every setting of a document that is not ours."""
+    try:
+        after = _load_toml(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return _other_entries(after) == _other_entries(before)
 
 
 def _other_entries(document: JsonObject) -> JsonObject:
-    servers = {
-        name: value for name, value in document.get("mcp_servers", {}).items() if name != NAME
-    }
-    return {
-        **{key: value for key, value in document.items() if key != "mcp_servers"},
-        "mcp_servers": servers,
-    }
+    servers = document.get("mcp_servers", {})
+    if isinstance(servers, dict):
+        servers = {name: value for name, value in servers.items() if name != NAME}
+    return document | {"mcp_servers": servers}
 
 
 def to_toml(entry: Mapping[str, Any]) -> str:
@@ -118,8 +132,13 @@ def to_toml(entry: Mapping[str, Any]) -> str:
             tables += [
                 "",
                 f"[mcp_servers.{NAME}.{name}]",
-                *(f"{k} = {json.dumps(v)}" for k, v in value.items()),
+                *(f"{key} = {_toml_value(item)}" for key, item in value.items()),
             ]
         else:
-            lines.append(f"{name} = {json.dumps(value)}")
+            lines.append(f"{name} = {_toml_value(value)}")
     return "\n".join([*lines, *tables]) + "\n"
+
+
+def _toml_value(value: Json) -> str:
+    """Return a string or a list of strings; TOML has no escapes of surrogates."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

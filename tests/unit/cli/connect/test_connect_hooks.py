@@ -63,6 +63,7 @@ FOREIGN = {
     "codex": '{ "description": "mine",\n  "hooks": {} }',
     "gemini": '{\n  // comment\n  "ui": {"theme": "x"},\n  "hooks": {"AfterTool": []}\n}\n',
     "cursor": '{"version":1,"hooks":{"stop":[{"command":"mine"}]}}',
+    "vscode": '{"hooks":{"Stop":[{"type": "command", "command": "mine"}]} /* no version */}',
 }
 
 
@@ -82,6 +83,32 @@ def test_settings_and_hooks_of_others_survive(
     assert path.read_text().count("hook SessionStart") <= 1
     run(capsys, "connect", client, "--remove")
     assert path.read_text() == FOREIGN[client]
+
+
+def test_removing_leaves_no_copy_of_a_key_behind(
+    capsys: pytest.CaptureFixture[str], clean_home: Path
+) -> None:
+    path = clean_home / "home" / ".cursor" / "mcp.json"
+    path.parent.mkdir(parents=True)
+    before = '{"mcpServers": {"x": {}} /* mine */}'
+    path.write_text(before)
+    mine = path.with_name("mcp.json.mine.bak")
+    mine.write_text(before)
+    for key in ("cp_first", "cp_second"):
+        run(capsys, "connect", "cursor", "--write", "--key", key, "--key-in-file")
+    run(capsys, "connect", "cursor", "--remove")
+    assert path.read_text() == before
+    assert sorted(path.parent.iterdir()) == [path, mine]
+
+
+def test_a_file_of_ours_with_a_comment_of_somebody_is_kept(
+    capsys: pytest.CaptureFixture[str], clean_home: Path
+) -> None:
+    path = clean_home / "home" / ".config" / "zed" / "settings.json"
+    run(capsys, "connect", "zed", "--write")
+    path.write_text("// mine\n" + path.read_text())
+    run(capsys, "connect", "zed", "--remove")
+    assert path.read_text() == "// mine\n{}\n"
 
 
 def test_what_a_person_changed_meanwhile_is_kept(
