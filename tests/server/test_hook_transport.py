@@ -14,6 +14,7 @@ from local_server import RawConnection, command, data_folder, wait_until
 
 from commonplace import __version__
 from commonplace.cli.doctor.local import check_hooks
+from commonplace.cli.hooks.entry import MOST_INPUT_BYTES
 from commonplace.cli.hooks.kept_rules import MOST_AT_ONCE
 from commonplace.kernel.config.loading import load
 
@@ -110,6 +111,39 @@ def test_without_the_index_of_a_large_folder_a_hook_is_silent_and_has_it_made(da
 @pytest.mark.parametrize("raw", [b"", b"nonsense", b"[]", b"\xff\xfe", b'{"cwd": 3}'])
 def test_a_malformed_event_never_fails_the_client(data: Path, raw: bytes) -> None:
     assert run_hook(data, "one", raw=raw) == ""
+
+
+def test_an_event_that_is_too_large_is_read_to_its_end_and_reported(data: Path) -> None:
+    event = b'{"prompt": "' + b"x" * MOST_INPUT_BYTES + b'"}'
+    hook = subprocess.Popen(
+        [COMMONPLACE, "hook", "UserPromptSubmit"],
+        env=environment(data, {}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert hook.stdin is not None
+    hook.stdin.write(event)  # raises BrokenPipeError where the hook does not read all of it
+    hook.stdin.write(b" " * 1_000_000)
+    hook.stdin.close()
+    assert (hook.wait(30), hook.stdout and hook.stdout.read()) == (0, b"")
+    assert "16 MB" in problems(data)[-1]["error"]
+
+
+def test_a_path_of_another_system_does_not_cost_the_rules_of_the_others(data: Path) -> None:
+    patch = (
+        "*** Begin Patch\n*** Update File: C:/work/b.py\n*** Add File: src/a.py\n+x\n*** End Patch"
+    )
+    event = {
+        "session_id": "one",
+        "cwd": str(data.parent),
+        "turn_id": "t",
+        "tool_name": "apply_patch",
+        "tool_input": {"command": patch},
+    }
+    assert "Every module of Python has a test." in run_hook(
+        data, "one", raw=json.dumps(event).encode()
+    )
+    assert problems(data) == []
 
 
 def test_a_hook_with_a_key_needs_a_server(data: Path) -> None:

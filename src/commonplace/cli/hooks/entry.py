@@ -19,7 +19,7 @@ SESSION_END = "sessionend"
 
 
 class UnusableOptionsError(Exception):
-    """The command line is not one of a hook."""
+    """The command line or the input is not one of a hook."""
 
 
 def run_hook(arguments: Sequence[str]) -> int:
@@ -81,7 +81,7 @@ def _answer(options: dict[str, str]) -> bytes:
     from commonplace.cli.hooks.answers import HookAnswers
     from commonplace.context.delivery.hook import deliver
 
-    payload = json.loads(sys.stdin.buffer.read(MOST_INPUT_BYTES))
+    payload = json.loads(_read_input())
     if not isinstance(payload, dict):
         raise UnusableOptionsError("the event on stdin is not a JSON object")
     data = find_data(options)
@@ -93,6 +93,17 @@ def _answer(options: dict[str, str]) -> bytes:
     folder = payload.get("cwd")
     source = HookAnswers(data, folder if isinstance(folder, str) else "", options.get("config", ""))
     return deliver(options["event"], options.get("client", ""), payload, source, data)
+
+
+def _read_input() -> bytes:
+    """Return stdin, all of which is read: a client may fail if its pipe is closed."""
+    content = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
+    if len(content) <= MOST_INPUT_BYTES:
+        return content
+    while sys.stdin.buffer.read(1 << 20):
+        pass
+    megabytes = MOST_INPUT_BYTES >> 20
+    raise UnusableOptionsError(f"the event on stdin is larger than {megabytes} MB")
 
 
 def _write(printed: bytes) -> None:

@@ -55,7 +55,8 @@ def edited_paths(event: HookEvent, find_root: RootFinder) -> tuple[str, ...]:
 
 def _is_usable(path: str) -> bool:
     """Tell whether rules can be asked for a path."""
-    return len(path) <= MAX_PATH_CHARS and path.isprintable() and not path.startswith("~")
+    is_relative = not path.startswith("~") and path[1:3] != ":/"  # a drive of another system
+    return len(path) <= MAX_PATH_CHARS and path.isprintable() and is_relative
 
 
 def _about_task(task: str, since: str | None = None) -> Inquiries:
