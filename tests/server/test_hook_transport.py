@@ -84,6 +84,19 @@ def test_a_warm_server_and_the_index_give_the_same_output(data: Path) -> None:
     assert problems(data) == []
 
 
+def test_a_server_prepares_for_hooks_where_they_are_used(data: Path) -> None:
+    command(data, "up", "--json")
+    log = data / "logs" / "server.log"
+    wait_until(lambda: "the local server listens" in log.read_text())
+    command(data, "down", "--json")
+    assert not (data / "context.db").exists()  # nothing asked for context
+    run_hook(data, "one")
+    command(data, "up", "--json")
+    wait_until((data / "context.db").exists)
+    command(data, "down", "--json")
+    assert "cannot prepare" not in log.read_text()
+
+
 def test_a_hook_makes_the_index_of_a_small_folder_itself(data: Path) -> None:
     assert "Every module of Python has a test." in run_hook(data, "one")
     changed = {**RULE, "body": "Every module of Python has two tests."}

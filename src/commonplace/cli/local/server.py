@@ -11,6 +11,7 @@ import stat
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.cli.serve import load_options
 from commonplace.edge.relay.endpoint import (
@@ -22,11 +23,16 @@ from commonplace.edge.relay.endpoint import (
     remove_socket,
 )
 from commonplace.edge.relay.launching import MOST_STRAY_BYTES
+from commonplace.instructions.store.kept.place import FOLDER as HOOKS_FOLDER
+from commonplace.kernel.auth import local_user
 from commonplace.kernel.clock import iso
 from commonplace.kernel.json_types import JsonObject
 from commonplace.kernel.settings import Settings
 from commonplace.storage.disk.private_files import make_private_folder
 from commonplace.storage.locks.leader import LeaderLock
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap.app import App
 
 log = logging.getLogger("commonplace.edge.local")
 
@@ -65,6 +71,7 @@ def _serve(settings: Settings, listener: socket.socket) -> int:
         log.info("the local server listens")
 
         async def run() -> None:
+            preparing = asyncio.create_task(_prepare_hooks(app))
             await LocalListener(
                 listener,
                 ClientAdmission(app, settings),
@@ -73,10 +80,24 @@ def _serve(settings: Settings, listener: socket.socket) -> int:
                 describe=lambda: _describe(settings, started),
                 on_tick=_bound_stray_output,
             ).run()
+            preparing.cancel()
 
         asyncio.run(run())
         log.info("the local server stops")
     return 0
+
+
+async def _prepare_hooks(app: App) -> None:
+    """Load what hooks ask for, where some are used: the first prompt waits two seconds at most."""
+    if not (app.settings.data / HOOKS_FOLDER).is_dir():
+        return
+    from commonplace.context.model import ContextQuestion
+
+    try:
+        context = await asyncio.to_thread(lambda: app.services.context)
+        await context.context(local_user(), ContextQuestion("Prepare the first hook."))
+    except Exception as problem:  # the hook itself reports it
+        log.warning("cannot prepare for hooks: %s", problem)
 
 
 def _describe(settings: Settings, started: float) -> JsonObject:
