@@ -11,10 +11,14 @@ import math
 import re
 from collections import Counter
 
+from commonplace.context.capture.engine.nearby_secrets import (
+    MASK,
+    mask_arguments,
+    mask_nearby,
+)
 from commonplace.kernel.hidden_characters import find_hidden
 from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 
-MASK = "[masked]"
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-_])"
 )
@@ -103,10 +107,10 @@ def mask_strictly(text: str) -> str:
     found = find_secrets(text)
     if found:
         text = mask_secrets(text, found, MASK)
-    text = _NAMED.sub(_mask_named, text)
+    text = _NAMED.sub(_mask_named, mask_arguments(text))
     text = _OPTION.sub(_mask_option, text)
     text = _SPOKEN.sub(_mask_spoken, text)
-    text = _RUN.sub(_mask_run, text)
+    text = mask_nearby(_RUN.sub(_mask_run, text))
     return _CARD.sub(_mask_card, text)
 
 

@@ -19,7 +19,8 @@ _REDIRECTION = re.compile(r"\s*\d?>{1,2}\s*(?:&\d|/dev/null|\S+)|\s*<\s*\S+")
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?")
 # Programs that run another one, with the options that take a value.
 _WRAPPERS = _words(
-    "sudo time nice nohup env command exec xvfb-run stdbuf timeout npx bunx pnpx uvx dotenv direnv"
+    "sudo time nice nohup env command exec xvfb-run stdbuf timeout npx bunx pnpx uvx dotenv direnv "
+    "xargs"
 )
 _RUNNERS = frozenset(
     {
@@ -59,7 +60,7 @@ _READING = _words(
     "pushd popd source . export set unset clear history man tldr nl column tr rev "
     "basename dirname realpath readlink id uname hostname free uptime open code vim "
     "vi nano sha256sum md5sum read kill pkill mkdir touch cp mv rm chmod chown ln tee "
-    "xargs wait bat exa eza delta tac strings nm otool ldd objdump Get-Content "
+    "wait bat exa eza delta tac strings nm otool ldd objdump Get-Content "
     "Get-ChildItem Select-String curl wget ping dig nslookup host nc telnet ssh scp "
     "rsync"
 )

@@ -21,7 +21,7 @@ _SAYING = tuple(
         r"^\s*(?P<line>error(?:\[\w+\])?: .+)$",
         r"^(?P<line>.{0,160}\berror (?:TS|CS|C|LNK|MSB|NU|NETSDK)\d+:? .+)$",
         r"^(?P<line>\S{1,160}:\d+(?::\d+)?: (?:fatal )?error: .+)$",
-        r"^\s*(?P<line>(?:thread '[^']{1,80}' panicked at|panic: ).+)$",
+        r"^\s*(?P<line>(?:thread '[^']{1,80}' panicked at|panic: |ERR_[A-Z_]{4,} ).+)$",
         r"^\s*(?P<line>\*\* \(\w[\w.]*\) .+)$",
         (
             r"^(?P<line>(?:ERROR|FATAL|fatal|Fatal error|PHP Fatal error|ERROR in|"

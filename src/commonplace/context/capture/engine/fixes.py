@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.context.capture.engine import wording
 from commonplace.context.capture.engine.commands import (
+    CommandReading,
     has_failed,
     has_worked,
     read_command_line,
@@ -44,10 +45,12 @@ _INSTALLS = re.compile(
     r"prune|clean|clear|rm -rf|export|start|restart|pull|use|login|init|build|rebuild|reset|"
     r"create|createdb|drop|grant|alter)\b"
 )
-
+_CHANGES = re.compile(  # of programs that otherwise only look or tidy up
+    r"(?:^|[;&|(]\s*|\bsudo )(?:rm -rf?|chmod|chown|ln -s|export|git config|p?kill)\b"
+)
 _LOOKS = re.compile(
     r" (?:show\w*|status|list|ls|info|version|plan|describe|get|view|inspect|check|doctor|why|"
-    r"outdated|help|explain|tree|logs?)$"
+    r"outdated|help|explain|tree|logs?|history)$"
 )
 
 
@@ -130,12 +133,24 @@ def _pair(steps: Sequence[SessionStep]) -> list[_Fix]:
 
 def _is_variant(failed: CommandRun, other: CommandRun, at: int, later: int) -> bool:
     """Tell whether a command soon after does the same by another program, as python3 for python."""
-    if later - at > 3 or read_command_line(other.command).is_reading:
+    theirs = read_command_line(other.command)
+    if (
+        later - at > 3
+        or theirs.is_reading
+        or _has_other_verb(read_command_line(failed.command), theirs)
+    ):
         return False
     first, second = failed.command.split(), other.command.split()
     return (len(first) > 1 and len(second) > 1 and first[1:] == second[1:]) or (
         len(set(first) & set(second)) >= max(2, min(len(first), len(second)) * 0.6)
     )
+
+
+def _has_other_verb(failed: CommandReading, other: CommandReading) -> bool:
+    """Tell whether two commands ask the same program for something else."""
+    programs = {key.split(" ")[0] for key in failed.keys if " " in key}
+    others = {key.split(" ")[0] for key in other.keys if " " in key}
+    return bool(programs & others) and not set(failed.keys) & set(other.keys)
 
 
 def _describe(
@@ -146,9 +161,9 @@ def _describe(
     if _was_expected(fix, by_step):
         return None
     cause, remedy = _explain(fix, steps, by_step)
-    actions = [
+    actions = [  # what was done before the same error happened again did not help
         step.command
-        for at in range(fix.failed_at + 1, fix.worked_at)
+        for at in range(fix.last_failed_at + 1, fix.worked_at)
         if isinstance(step := steps[at], CommandRun) and _is_action(step, fix)
     ]
     paths = dict.fromkeys(step.path for at in between if isinstance(step := steps[at], WrittenFile))
@@ -251,9 +266,7 @@ def _is_action(step: CommandRun, fix: _Fix) -> bool:
         return False
     if reading.is_polish or any(_LOOKS.search(key) for key in reading.keys):
         return False
-    return not reading.is_reading or bool(
-        re.search(r"\b(?:rm -rf?|chmod|chown|ln -s|export|config|kill)\b", step.command)
-    )
+    return not reading.is_reading or _CHANGES.search(step.command) is not None
 
 
 def _normal(command: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+import time
 
 import pytest
 
@@ -87,3 +88,54 @@ def test_ordinary_text_is_left_as_it_is(text: str) -> None:
 
 def test_escape_sequences_and_hidden_characters_are_dropped() -> None:
     assert clean_text("\x1b[31mred\x1b[0m a\u202eb\u200bc\x00") == "red abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("The root password was rotated to hunter2-Blue-Horse yesterday.", "hunter2-Blue-Horse"),
+        ("log in with admin / Winter2026! on the box", "Winter2026"),
+        ("das Passwort für den Server heißt Geheim!2026xyz", "Geheim"),
+        ("le mot de passe du serveur est Baguette#9981", "Baguette"),
+        ("la contraseña del servidor es Sol_y_Luna_88", "Sol_y"),
+        ("the wifi key is 4417-9023-llama", "4417"),
+        ('{"auths": {"reg": {"auth": "dXNlcjpkb2NrZXJwYXNzMTIz"}}}', "dXNlcj"),
+        ("the TOTP seed JBSWY3DPEHPK3PXP belongs to the admin", "JBSWY3"),
+        ("the token for the registry is abc123XYZ789", "abc123"),
+        ("Authorization: Bearer abcdef123456", "abcdef"),
+        ("export STRIPE_KEY=abcdef123456", "abcdef"),
+        ("Remember the passphrase: correct horse battery staple for signing", "horse"),
+        ("kubectl create secret generic x --from-literal=value=My$ecret1", "ecret1"),
+        ("echo 'My$ecret1' | sudo -S systemctl restart x", "ecret1"),
+        ("htpasswd -bc users admin My$ecret1", "ecret1"),
+        ("openssl enc -aes-256-cbc -k My$ecret1 -in x", "ecret1"),
+        ("mongosh -u root -p My$ecret1 db", "ecret1"),
+        ("git clone https://My5ecretTok3n@git.internal/a/b", "My5ecret"),
+        ("the pin of the door is 4711", "4711"),
+        ("The license key is ABCD-EFGH-1234-5678", "EFGH"),
+    ],
+)
+def test_a_credential_is_masked_where_a_sentence_speaks_of_one(text: str, secret: str) -> None:
+    assert secret not in clean_text(text)
+    assert "[masked]" in clean_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token is signed with RS256 and SHA-256, see docs/auth2.md and issue AUTH-1234.",
+        "The password policy of 2026-11-10 asks for a 90-day rotation on db1.internal:5432.",
+        "The key of the table orders_2026 is read by getOAuth2Token() from STRIPE_KEY_2.",
+        "**Keys**: run `ssh-keygen -t ed25519` with oauth2-proxy 7.6.0 and Python3.12.",
+        "Keys are in [the guide](docs/keys-2.md); log in as dev2@example.org.",
+    ],
+)
+def test_names_versions_and_paths_beside_such_words_stay(text: str) -> None:
+    assert clean_text(text) == text
+
+
+def test_masking_stays_fast_on_hostile_texts() -> None:
+    for part in ("a_", "pin ", "://a1", "password. A", "openssl ", "KEY=1", "passphrase: a b "):
+        started = time.process_time()
+        clean_text(part * (400_000 // len(part)))
+        assert time.process_time() - started < 5

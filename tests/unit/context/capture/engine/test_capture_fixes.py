@@ -110,3 +110,44 @@ def test_a_problem_that_was_explained_changed_and_confirmed_is_a_lesson() -> Non
     )
     assert text.title == "I get a CORS error when calling the staging API"
     assert text.content.endswith("Cause: The API only allows the production origin.")
+
+
+LOCKED = "Error: UPGRADE FAILED: another operation is in progress"
+
+
+def test_only_what_was_done_after_the_last_failure_helped() -> None:
+    upgrade = "helm upgrade --install search ./charts/search"
+    (text,) = propose(
+        ran(upgrade, LOCKED, 1),
+        ran("helm history search", "7 deployed\n8 pending-upgrade"),
+        ran("helm rollback search 7", "Rollback was a success!"),
+        ran(upgrade, LOCKED, 1),
+        ran("kubectl get secret -l status=pending -o name | xargs kubectl delete", "deleted"),
+        ran(upgrade, "Release has been upgraded."),
+    )
+    assert "Helped: `kubectl get secret -l status=pending -o name | xargs kubectl delete`" in (
+        text.content.splitlines()
+    )
+    assert "Worked:" not in text.content  # another verb of the same program is no variant
+    assert "history" not in text.content
+
+
+def test_a_search_for_a_word_did_not_help() -> None:
+    (text,) = propose(
+        ran("mix test", "** (Mix) Could not start application orders", 1),
+        ran("grep -rn Poolboy config", "config/test.exs:9: pool: Poolboy"),
+        said("The cause is the pool in config/test.exs, which was removed from this version."),
+        WrittenFile("/work/shop/config/test.exs"),
+        ran("mix test", "212 tests, 0 failures"),
+    )
+    assert "Helped:" not in text.content
+
+
+def test_errors_of_pnpm_are_errors() -> None:
+    (text,) = propose(
+        ran("pnpm add picker", " ERR_PNPM_PEER_DEP_ISSUES  Unmet peer dependencies", 1),
+        said("date-fns 2.30 is too old for picker 9; it needs date-fns 3 or 4."),
+        ran("pnpm add date-fns@^4 picker", "Done in 3.2s"),
+    )
+    assert "too old" in text.content
+    assert "Worked: `pnpm add date-fns@^4 picker`" in text.content
