@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def run_hook(
     path: str = "src/a.py",
     extra: dict[str, str] | None = None,
     raw: bytes | None = None,
+    before: Callable[[], None] | None = None,
 ) -> str:
     repository = data.parent / "repository"
     (repository / ".git").mkdir(parents=True, exist_ok=True)
@@ -62,6 +64,7 @@ def run_hook(
         capture_output=True,
         timeout=30,
         check=False,
+        preexec_fn=before,
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
     return ran.stdout.decode()
@@ -157,6 +160,14 @@ def test_a_path_of_another_system_does_not_cost_the_rules_of_the_others(data: Pa
         data, "one", raw=json.dumps(event).encode()
     )
     assert problems(data) == []
+
+
+def test_a_hook_that_cannot_write_its_index_says_so_in_its_log_alone(data: Path) -> None:
+    def allow_small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+    assert run_hook(data, "one", before=allow_small_files) == ""  # stderr is empty, too
+    assert "UnusableIndexError" in problems(data)[-1]["error"]
 
 
 def test_a_hook_with_a_key_needs_a_server(data: Path) -> None:

@@ -26,6 +26,7 @@ def run_hook(arguments: Sequence[str]) -> int:
     """Answer one event; whatever goes wrong is in the log of hooks alone."""
     options: dict[str, str] = {}
     try:
+        _silence_stderr()
         options = read_options(arguments)
         if "refresh" in options:
             from commonplace.cli.hooks.refresh import refresh
@@ -43,6 +44,13 @@ def run_hook(arguments: Sequence[str]) -> int:
         return 0
     _write(printed)
     return 0
+
+
+def _silence_stderr() -> None:
+    """Let warnings of any part go nowhere: clients may show what a hook prints there."""
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(null, 2)
+    os.close(null)
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, str]:
