@@ -175,8 +175,10 @@ def test_prompts_contain_what_the_product_knows(run: Callable[[Use], None]) -> N
     run(use)
 
 
-def test_ids_projects_paths_and_types_are_completed(run: Callable[[Use], None]) -> None:
+def test_ids_projects_paths_types_and_tags_are_completed(run: Callable[[Use], None]) -> None:
     async def use(client: Client) -> None:
+        tagged = {"type": "config", "title": "Tagged", "content": "c", "tags": ["wal", "sqlite"]}
+        assert not (await client.call_tool("rekall_add", tagged)).is_error
         file = ResourceTemplateReference(uri="file:///{project}/{+path}")
         rule = PromptReference(name="explain-rule")
         lesson = PromptReference(name="capture-lesson")
@@ -186,6 +188,8 @@ def test_ids_projects_paths_and_types_are_completed(run: Callable[[Use], None]) 
             (file, "path", "no", {"project": "demo"}, ["notes/"]),
             (file, "path", "notes/", {"project": "demo"}, ["notes/a.md"]),
             (lesson, "type", "pi", None, ["pitfall"]),
+            (lesson, "tags", "sq", None, ["sqlite"]),
+            (lesson, "tags", "sqlite, w", None, ["sqlite,wal"]),
             (file, "path", "x", None, []),
         ):
             found = await client.complete(

@@ -8,6 +8,8 @@ from commonplace.context.offering.calls import ClientCalls, call_if_offered
 from commonplace.kernel.json_types import JsonObject
 
 MOST_VALUES = 100
+MOST_LESSONS = 1_000
+LESSONS_AT_ONCE = 200
 _ENTRY_TYPES = ("bug", "pattern", "decision", "pitfall", "config", "reference")
 Given = Mapping[str, str]
 
@@ -44,8 +46,19 @@ async def _instruction_ids(call: ClientCalls, value: str, given: Given) -> list[
 
 
 async def _lesson_ids(call: ClientCalls, value: str, given: Given) -> list[str]:
-    listed = await call_if_offered(call, "memory_list", {"limit": 100})
-    return _matching((entry["id"] for entry in (listed or {}).get("entries", ())), value)
+    return _matching([entry["id"] for entry in await _lessons(call)], value)
+
+
+async def _lessons(call: ClientCalls) -> list[JsonObject]:
+    """Return the newest lessons, up to a bound that is read in a moment."""
+    entries: list[JsonObject] = []
+    while len(entries) < MOST_LESSONS:
+        arguments = {"limit": LESSONS_AT_ONCE, "offset": len(entries)}
+        listed = await call_if_offered(call, "memory_list", arguments) or {}
+        entries += listed.get("entries", ())
+        if not listed.get("has_more"):
+            break
+    return entries
 
 
 async def _projects(call: ClientCalls, value: str, given: Given) -> list[str]:
@@ -73,9 +86,12 @@ async def _types(call: ClientCalls, value: str, given: Given) -> list[str]:
 
 
 async def _tags(call: ClientCalls, value: str, given: Given) -> list[str]:
-    listed = await call_if_offered(call, "memory_list", {"limit": 100})
-    tags = {tag for entry in (listed or {}).get("entries", ()) for tag in entry["tags"]}
-    return _matching(sorted(tags), value)
+    """Complete the last tag of a list; those before it are repeated and not offered again."""
+    typed = [tag.strip() for tag in value.split(",")]
+    before, last = typed[:-1], typed[-1]
+    tags = {tag for entry in await _lessons(call) for tag in entry["tags"]}
+    found = _matching(sorted(tags.difference(before)), last)
+    return [",".join([*before, tag]) for tag in found]
 
 
 _Completer = Callable[[ClientCalls, str, Given], Awaitable[list[str]]]
@@ -86,7 +102,7 @@ _COMPLETERS: Mapping[tuple[str, str], _Completer] = {
     ("", "project"): _projects,
     ("", "path"): _paths,
     ("", "type"): _types,
-    ("", "tag"): _tags,
+    ("", "tags"): _tags,
 }
 
 

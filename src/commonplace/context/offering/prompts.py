@@ -98,13 +98,15 @@ async def _review_change(call: ClientCalls, given: Given) -> str:
 
 async def _capture_lesson(call: ClientCalls, given: Given) -> str:
     kind = given.get("type") or "bug, pattern, decision, pitfall, config or reference"
+    tags = ", ".join(_split(given.get("tags", "")))
     return (
         "Write down what was learned, so that nobody has to learn it again: "
         f"{given.get('what') or 'the most useful lesson of this session'}.\n"
         "First call rekall_search: where an entry says it already, correct that one instead. "
         f"Otherwise call rekall_add with type ({kind}), a title that names the symptom or the "
         "decision, a content of two to six sentences (what happened, why, what to do; commands and "
-        "error messages as they were) and two to five tags. Leave out secrets and names of people."
+        f"error messages as they were) and {f'the tags {tags}' if tags else 'two to five tags'}. "
+        "Leave out secrets and names of people."
     )
 
 
@@ -148,6 +150,7 @@ PROMPTS: Mapping[str, Prompt] = {
             (
                 PromptArgument("what", "What was learned, in a few words."),
                 PromptArgument("type", "Type of the entry."),
+                PromptArgument("tags", "Tags of the entry, separated by commas."),
             ),
             _capture_lesson,
         ),
@@ -163,7 +166,11 @@ PROMPTS: Mapping[str, Prompt] = {
 
 
 def _paths(given: Given) -> list[str]:
-    return [path.strip() for path in given.get("paths", "").split(",") if path.strip()]
+    return _split(given.get("paths", ""))
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _encode(value: JsonObject) -> str:
@@ -174,6 +181,6 @@ def _bad_argument(field: str, problem: str, expected: str) -> CommonplaceError:
     return CommonplaceError(
         INVALID_ARGUMENT,
         f"{problem}.",
-        hint=f"Expected: {expected}.",
+        hint=f"Expected: {expected.rstrip('.')}.",
         details={"field": field},
     )
