@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from commonplace.kernel.secrets.formats import SIGNS, URL_PASSWORD, private_keys
 
@@ -19,7 +21,8 @@ _CHOSEN = r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd(?![a-z])|mots?[ 
 _ISSUED = (
     r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|"
     r"private[_-]?key|signing[_-]?key|encryption[_-]?key|"
-    r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key"
+    r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key|"
+    r"jeton(?: d['\u2019]acc[eè]s)?|cl[eé]s?[ _-](?:d['\u2019])?(?:api|secr[eè]te|priv[eé]e)"
 )
 # NAME = value, "name": "value", name => value, --name value; `q` is the quote around the value.
 _ASSIGNED = re.compile(
@@ -31,6 +34,30 @@ _SAID = re.compile(
     rf"(?:{_CHOSEN})[ \t](?:is|was|est|était)[ "
     rf"\t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})"
 )
+# "The auth token is …", "le cookie de session valait …", "auth token …": a long word, and before it
+# what says that it is a secret.
+_LONG_WORD = re.compile(
+    r"(?:is|was|est|était|valait|token|key|cookie)[ \t][\"'`]?"
+    r"(?P<value>[^\s\"'`,;:<>(){}\[\]]{24,400})"
+)
+_SAYS_SECRET = re.compile(
+    rf"(?:(?:{_ISSUED}|session|cookie)[ \t](?:is|was|est|était|valait)|"
+    r"(?:auth|access|api|bearer|refresh|session)[ _-](?:token|key|cookie))[ \t][\"'`]?$"
+)
+# A name and a value as two fields: environments of containers, cookies that a browser saved.
+_FIELDS = re.compile(
+    r"name[\"']?[ \t]{0,3}:[ \t]{0,3}[\"']?(?P<named>[\w.-]{1,80})[\"']?[ \t]{0,3},?\s{0,40}"
+    r"[\"']?value[\"']?[ \t]{0,3}:[ \t]{0,3}[\"']?(?P<value>[^\s\"',]{8,4000})"
+)
+_FIELD_NAME = re.compile(
+    rf"(?P<name>{_CHOSEN}|{_ISSUED}|(?:^|[._-])sid|session(?:[._-]?id)?|sessid)(?P<tail>[\w-]*)$"
+)
+# The lines of cookies.txt: domain, subdomains, path, secure, expiry, name, value.
+_COOKIE_LINE = re.compile(
+    r"\t(?:true|false)\t[^\t\n]{1,200}\t(?:true|false)\t\d{1,20}\t(?P<name>[^\t\n]{1,80})\t"
+    r"(?P<value>[^\s]{12,4000})"
+)
+_LOGIN = re.compile(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<value>[a-z0-9+/]{8,2000}={0,2})\"")
 _HEADER = re.compile(
     r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}"
     r"(?P<value>[a-z0-9._~+/=-]{16,2000})"
@@ -42,10 +69,16 @@ _COOKIES = re.compile(
 )
 _COOKIE = re.compile(r"(?P<name>[\w.-]{1,80})=(?P<value>[^\s;,\"']{12,4000})")
 _PUBLIC_COOKIE = re.compile(r"_g\w{1,20}|path|domain|expires|version|\w*(?:theme|lang|locale)\w*")
+_SESSION_VALUE = r"[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}[\"']?(?P<value>[^\s\"'`,;<>(){}\[\]]{16,4000})"
 _SESSION = re.compile(
     r"(?:session(?:[._-]?(?:id|cookie|token|key))?|sessid|sessionid[a-z]{8}|connect\.sid|"
-    r"logged_in_[0-9a-f]{32})[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}[\"']?"
-    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{16,4000})"
+    rf"logged_in_[0-9a-f]{{32}}){_SESSION_VALUE}"
+)
+# Cookies of known products, by what their names contain.
+_PRODUCT_SIGNS = ("cf_clearance", "_oauth2_proxy", "li_at", "keycloak_identity", ".asp")
+_PRODUCT_SESSION = re.compile(
+    r"(?:cf_clearance|_oauth2_proxy(?:_\d)?|\bli_at|keycloak_identity|\.aspxauth|"
+    rf"\.aspnetcore\.[a-z.]{{1,40}}){_SESSION_VALUE}"
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # The rest of a name whose value is about a secret, not the secret itself.
@@ -144,6 +177,13 @@ def _find_by_name(text: str) -> Iterator[Secret]:
         if _is_secret_name(text, match) and _is_secret_value(match["name"], text[start:end]):
             yield Secret("assigned secret", start, end)
     yield from _find_cookies(text, lowered)
+    yield from _find_in_fields(text, lowered)
+    for match in _LONG_WORD.finditer(lowered):
+        start, end = match.span("value")
+        before = lowered[max(0, start - 40) : start]
+        is_secret = _looks_random(text[start:end]) and not _UUID.fullmatch(match["value"])
+        if is_secret and _SAYS_SECRET.search(before):
+            yield Secret("assigned secret", start, end)
     for match in _SAID.finditer(lowered):
         value = text[match.start("value") : match.end("value")]
         if _is_mixed(value) and not _NAME.fullmatch(value):
@@ -155,13 +195,45 @@ def _find_cookies(text: str, lowered: str) -> Iterator[Secret]:
     for header in _COOKIES.finditer(lowered):
         for match in _COOKIE.finditer(lowered, *header.span("pairs")):
             start, end = match.span("value")
-            if not _PUBLIC_COOKIE.fullmatch(match["name"]) and _looks_random(text[start:end]):
+            value = unquote(text[start:end])
+            if not _PUBLIC_COOKIE.fullmatch(match["name"]) and _looks_random(value):
                 yield Secret("session cookie", start, end)
-    for match in _SESSION.finditer(lowered):
+    for match in _COOKIE_LINE.finditer(lowered) if "\t" in lowered else ():
+        start, end = match.span("value")
+        value = unquote(text[start:end])
+        if not _PUBLIC_COOKIE.fullmatch(match["name"]) and _looks_random(value):
+            yield Secret("session cookie", start, end)
+    has_product = any(sign in lowered for sign in _PRODUCT_SIGNS)
+    named = _PRODUCT_SESSION.finditer(lowered) if has_product else ()
+    for match in (*_SESSION.finditer(lowered), *named):
         start, end = match.span("value")
         is_call = text[end : end + 1] in ("(", "[")
         if not is_call and not _UUID.fullmatch(match["value"]) and _looks_random(text[start:end]):
             yield Secret("session cookie", start, end)
+
+
+def _find_in_fields(text: str, lowered: str) -> Iterator[Secret]:
+    """Find values whose name stands in a field beside them, and logins in base64."""
+    for match in _FIELDS.finditer(lowered):
+        named = _FIELD_NAME.search(match["named"])
+        start, end = match.span("value")
+        if named is None or named["tail"] not in ("", "s") or _UUID.fullmatch(match["value"]):
+            continue
+        if _is_secret_value(named["name"], text[start:end]):
+            yield Secret("assigned secret", start, end)
+    for match in _LOGIN.finditer(lowered):
+        start, end = match.span("value")
+        if _is_login(text[start:end]):
+            yield Secret("login of a registry", start, end)
+
+
+def _is_login(value: str) -> bool:
+    """Tell whether a value is a user and a password in base64, as in Docker's config.json."""
+    try:
+        user, _, password = b64decode(value, validate=True).decode("ascii").partition(":")
+    except ValueError:
+        return False
+    return user.isprintable() and password.isprintable() and bool(user and password)
 
 
 def _is_secret_name(text: str, match: re.Match[str]) -> bool:

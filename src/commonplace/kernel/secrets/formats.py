@@ -146,6 +146,17 @@ FORMATS: tuple[CredentialFormat, ...] = (
         rf"\bmysql(?:dump|admin|import)?\b[^\n|]{{0,300}}?\s-p{_TYPED}",
     ),
     _format("password on a command line", "sshpass", rf"\bsshpass\s+-p\s?['\"]?{_TYPED}"),
+    _format(
+        "password on a command line",
+        "redis-cli",
+        r"\bredis-cli\b[^\n|]{0,200}?\s(?:-a|--pass)[ =]['\"]?(?=[^\s'\"]{0,199}\d)"
+        r"(?P<value>[^\s'\"$<{]{8,200})",
+    ),
+    _format(
+        "password of a netrc file",
+        "machine",
+        rf"\bmachine\s{{1,9}}\S{{1,200}}\s{{1,9}}login\s{{1,9}}\S{{1,100}}\s{{1,9}}password\s{{1,9}}{_TYPED}",
+    ),
 )
 
 SIGNS: tuple[tuple[str, CredentialFormat], ...] = tuple(

@@ -41,6 +41,16 @@ BY_NAME = [  # the name, then a value that must not stay
     ("Mot de passe\u00a0: ", "Tr0ub4dor3xx"),
     ("the admin password is ", "Tr0ub4dor3xx"),
     ("redis://:", "Tr0ub4dor3xx@cache:6379"),
+    ("redis-cli -h cache -a ", "Tr0ub4dor3xx"),
+    ("machine api.internal login me password ", "Tr0ub4dor3xx"),
+    ("Jeton d'accès : ", LETTERS),
+    ("clé API = ", LETTERS),
+    ("account AC12 with auth token ", "0a1b2c3d4e5f6071829304a5b6c7d8e9"),
+    ("the token was ", LETTERS),
+    ("le cookie de session valait ", "0a1b2c3d4e5f6071829304a5b6c7d8e9"),
+    ('{"name": "session_id", "value": "', LETTERS + '"}'),
+    ("- name: DB_PASSWORD\n  value: ", "Tr0ub4dor3xx"),
+    ('"auth": "', "YW5uOlRyMHViNGRvcjN4eA==" + '"'),
     ("postgres://app:", "p@ss/w0rd#9!@db.internal/app"),
 ]
 
@@ -54,6 +64,11 @@ COOKIES = [  # the text before, the value that must not stay, the text after
     ("laravel_session: ", "eyJpdiI6" + LETTERS, ""),
     ("wordpress_logged_in_0123456789abcdef0123456789abcdef=", "ann%7C17" + LETTERS, ""),
     ("Cookie: _ga=GA1.2.1234567890.1234567890; token=", LETTERS, ""),
+    (".app.internal\tTRUE\t/\tTRUE\t1799999999\tsid\t", LETTERS, ""),
+    ("_oauth2_proxy=", LETTERS + "|1700000000|" + LETTERS[:27], ""),
+    ("cf_clearance: ", LETTERS + "-1700000000-0-1-0a1b2c3d", ""),
+    ("li_at=", "AQED" + LETTERS, ""),
+    (".AspNetCore.Identity.Application=", "CfDJ8" + LETTERS, ""),
 ]
 
 
@@ -114,6 +129,15 @@ HARMLESS = [
     "session_key=request.session.session_key, session: AsyncSession = Depends(get_session)",
     "SKILL.md, SKU 12345678 and the task SK0000 are not keys; cookie=response.cookies.get(name)",
     "curl -b cookies.txt -c cookies.txt https://app.internal/login",
+    "Cookie: lang=fr-FR; tz=Europe%2FParis; page=docs%2Fguides%2Fsetup2",
+    "redis-cli -a with a password is deprecated, use REDISCLI_AUTH",
+    "the machine needs a login and a password before it starts",
+    "le jeton expire : voir token_lifetime_in_seconds2024; la clé api est obligatoire",
+    "the api key was documentation-of-the-module-2024 and the session is AsyncSessionFactory",
+    "- name: TOKEN_URL\n  value: https://auth.internal/oauth2/token1",
+    "- name: SESSION_TIMEOUT\n  value: 3600seconds\n- name: token-service\n  value: v2.14.3-alpine",
+    '"auth": "authenticationRequired", "auth": "bearer12"',
+    "access token 123e4567-e89b-12d3-a456-426614174000 was revoked",
 ]
 
 
