@@ -94,6 +94,8 @@ def _print_added(added: JsonObject) -> None:
         say(f"updated: {', '.join(added['updated_fields'])}")
     for warning in added.get("warnings", ()):
         say(warning)
+    for other in added.get("contradicts", ()):
+        say(f"contradicts {other['id']}. {other['reason']}")
     if added["suggestions_created"]:
         say(f"{added['suggestions_created']} suggestions: commonplace memory suggest")
 
@@ -134,9 +136,14 @@ def search(
     if as_json:
         print_json(found)
         return
-    stale = ("stale",) if any("stale" in r for r in found["results"]) else ()
+    _print_found(found, why=why)
+
+
+def _print_found(found: JsonObject, *, why: bool) -> None:
+    """Print results with what speaks against them; without results, the nearest entries."""
+    results = found["results"]
+    marked = ("marks",) if any(_marks(r) for r in results) else ()
     explained = ("why", "strength", "freshness") if why else ()
-    columns = ("id", "score", "type", "title", "snippet", *stale, *explained)
     rows = [
         (
             r["id"],
@@ -144,18 +151,33 @@ def search(
             r["type"],
             r["title"],
             r["snippet"],
-            *((r.get("stale", ""),) if stale else ()),
+            *((_marks(r),) if marked else ()),
             *(_explain(r["why"]) if why else ()),
         )
-        for r in found["results"]
+        for r in results
     ]
     if rows:
-        out.print(table(columns, rows))
-    say(
-        found["hint"]
-        if not rows
-        else f"{len(rows)} of {found['total']} ({found['mode']}); commonplace memory show ID"
-    )
+        out.print(table(("id", "score", "type", "title", "snippet", *marked, *explained), rows))
+    for near in found.get("nearest", ()):
+        out.print(f"  nearest: {near['id']} {near['title']}", markup=False)
+    if not rows:
+        say(found["hint"])
+    else:
+        if found.get("doubtful"):
+            say("only weak matches: they may not answer this")
+        say(f"{len(rows)} of {found['total']} ({found['mode']}); commonplace memory show ID")
+
+
+def _marks(result: JsonObject) -> str:
+    """Return why a result may not hold: its status, its successor, contradictions, its code."""
+    marks = [result["status"]] if result.get("status", "active") != "active" else []
+    if "superseded_by" in result:
+        marks.append(f"superseded by {result['superseded_by']['id']}")
+    if result.get("contradicts"):
+        marks.append(f"contradicts {', '.join(result['contradicts'])}")
+    if "stale" in result:
+        marks.append(f"stale: {result['stale']}")
+    return "; ".join(marks)
 
 
 def _explain(why: JsonObject) -> tuple[str, str, str]:

@@ -50,6 +50,29 @@ def test_the_project_is_the_repository_around_or_the_folder(tmp_path: Path) -> N
     assert current_project(tmp_path / "plain") == "plain"
 
 
+def test_a_search_marks_what_is_contradicted_superseded_or_obsolete(typed: Typed) -> None:
+    words = ("add", "config", "Session store", "-c")
+    old = answer(typed, *words, "Web sessions are kept in Memcached.")["id"]
+    new = answer(typed, *words, "Web sessions are kept in Redis.")["id"]
+    found = typed("search", "web", "sessions", "kept")[1]
+    assert f"contradicts {old}" in found
+    assert f"contradicts {new}" in found
+    answer(typed, "link", new, old, "--relation", "supersedes")
+    found = typed("search", "web", "sessions", "kept")[1]
+    assert f"obsolete; superseded by {new}" in found
+    assert "contradicts" not in found
+
+
+def test_an_add_says_on_the_terminal_that_it_contradicts(
+    typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("add", "config", "Session store", "-c")
+    old = answer(typed, *words, "Web sessions are kept in Memcached.")["id"]
+    run(["--data", str(tmp_path / "home"), "memory", *words, "Web sessions are kept in Redis."])
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"contradicts {old}. They disagree (memcached against redis)" in said
+
+
 def test_an_entry_is_added_found_shown_edited_and_removed(typed: Typed) -> None:
     added = answer(
         typed,
