@@ -37,7 +37,7 @@ from benchmarks.memory_quality import (
     model,
     passed,
 )
-from benchmarks.memory_recall import measure_answers, measure_position
+from benchmarks.memory_recall import measure_answers, measure_position, measure_sizes
 from benchmarks.memory_stores import (
     OpenStore,
     PlantedEmbedder,
@@ -272,6 +272,7 @@ def main() -> int:
             other = "multilingual-e5-small"
             name = embed_models.DEFAULT_MODEL
             measure_answers({name: embedder, other: model(other), "none": None})
+            measure_sizes(embedder)
         if "latency" in parts:
             measure_latency(embedder, 10_000, (10, 25), stores=wanted.stores)
         if "large" in parts:

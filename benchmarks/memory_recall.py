@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import ROOT, show
-from benchmarks.memory_quality import HALVES, Remembering, check
+from benchmarks.memory_quality import HALVES, Remembering, check, keep
 from benchmarks.retrieval import load, parity
 from commonplace.dispatch.call import Call, to_json
 from commonplace.dispatch.pipeline import Pipeline
@@ -37,6 +37,7 @@ from commonplace.search.semantic.embed import LocalEmbedder
 RECALL = ROOT / "tests" / "data" / "memory" / "recall"
 FILLER_CHARACTERS = 1_500
 DEPTH = 5
+OTHER_ENTRIES = (0, 300, 1_500)
 
 
 def load_entries(name: str) -> list[dict[str, Any]]:
@@ -176,23 +177,65 @@ def _question_sets() -> Iterator[
     yield "devbench", entries, questions
 
 
+async def _ask_all(
+    store: RecallStore,
+    name: str,
+    questions: Sequence[tuple[str, str, str, set[str]]],
+    tallies: Tallies,
+) -> None:
+    for id_, kind, text, right in questions:
+        tally = tallies.setdefault((name, kind, HALVES[parity(id_)]), Tally())
+        tally.questions += 1
+        tally.found += bool(right & set(await store.ask(text)))
+        results, in_doubt = await store.search(text)
+        tally.answered += bool(right & set(results))
+        tally.empty += not results
+        tally.doubted += in_doubt
+        results, _ = await store.search(text, abstain="doubt")
+        tally.strictly_answered += bool(right & set(results))
+        tally.strictly_empty += not results
+
+
+async def _tally_beside(embedder: Any, others: int) -> Tallies:
+    """Ask the English questions in a memory that also has documents about something else."""
+    tallies: Tallies = {}
+    name, entries, questions = next(_question_sets())
+    documents = list(load("cosqa").documents.items())
+    with tempfile.TemporaryDirectory() as folder:
+        store = RecallStore(Path(folder), embedder)
+        await store.add(entries)
+        store.names |= await keep(store.service, documents[:others], embed=True)
+        await _ask_all(store, name, questions, tallies)
+        store.service.close()
+    return tallies
+
+
+def measure_sizes(embedder: LocalEmbedder) -> None:
+    """Measure refusals in memories of several sizes, where something is near to every question."""
+    remembering = Remembering(embedder, lambda progress: None)
+    rows: list[tuple[str, ...]] = []
+    for others in OTHER_ENTRIES:
+        tallies = asyncio.run(_tally_beside(remembering, others))
+        for half in HALVES:
+            away = _sum(tallies, ("english",), ("elsewhere",), half)
+            every = _sum(tallies, ("english",), ("easy", "hard"), half)
+            lost = 1 - every.answered / every.found
+            shares = (f"{away.empty / away.questions:.2f}", f"{away.doubted / away.questions:.2f}")
+            rows.append((str(others), half, *shares, str(every.found), f"{lost:.3f}"))
+    show(
+        "English questions without an answer, beside documents of cosqa",
+        ("other entries", "half", "empty", "or doubtful", "answers", "lost"),
+        rows,
+    )
+
+
 async def _tally(embedder: Any) -> Tallies:
     tallies: Tallies = {}
     for name, entries, questions in _question_sets():
         with tempfile.TemporaryDirectory() as folder:
             store = RecallStore(Path(folder), embedder)
             await store.add(entries)
-            for id_, kind, text, right in questions:
-                tally = tallies.setdefault((name, kind, HALVES[parity(id_)]), Tally())
-                tally.questions += 1
-                tally.found += bool(right & set(await store.ask(text)))
-                results, in_doubt = await store.search(text)
-                tally.answered += bool(right & set(results))
-                tally.empty += not results
-                tally.doubted += in_doubt
-                results, _ = await store.search(text, abstain="doubt")
-                tally.strictly_answered += bool(right & set(results))
-                tally.strictly_empty += not results
+            await _ask_all(store, name, questions, tallies)
             store.service.close()
     return tallies
 

@@ -38,6 +38,14 @@ def test_nothing_near_gives_no_results_and_says_so(judging_memory: Calls) -> Non
     assert {entry["title"] for entry in answer["nearest"]} <= {"Idle connections", "Lunch menu"}
 
 
+def test_the_verdict_does_not_depend_on_the_limit(judging_memory: Calls) -> None:
+    for number in range(10):
+        judging_memory.add(f"Canteen {number}", f"Bread of kind {number} is baked for the canteen.")
+    for query in ("Which bread for satellite antenna crews of the moon?", "Who repairs antennas?"):
+        answers = [judging_memory("rekall_search", query=query, limit=n) for n in (1, 5, 20)]
+        assert len({(bool(a["results"]), a.get("doubtful", False)) for a in answers}) == 1
+
+
 def test_an_answer_is_returned_without_a_mark(judging_memory: Calls) -> None:
     answer = judging_memory("rekall_search", query="When are idle connections closed?")
     assert answer["results"][0]["title"] == "Idle connections"

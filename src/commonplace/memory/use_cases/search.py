@@ -72,7 +72,12 @@ class EntrySearch:
             await self._index.prepare(MODEL_SECONDS)
             self._index.require()
         text = SearchText(clean_text(text.query), clean_context(text.context)[0])
-        found = await self._index.search(tenant, text, wanted.cleaned(), limit * CANDIDATES)
+        wanted = wanted.cleaned()
+        candidates = max(
+            limit * CANDIDATES, JUDGED_MATCHES
+        )  # the verdict is the same for any limit
+        found = await self._index.search(tenant, text, wanted, candidates)
+        searched = found.documents if wanted == EntryFilter() else 0  # a filter admits fewer
         ids = [match.entry_id for match in found.matches]
         entries, links, undecided, usage = await asyncio.gather(
             self._store.get_all(tenant, ids),
@@ -106,7 +111,7 @@ class EntrySearch:
             found.total,
             found.semantic,
             self._index.loading,
-            _judge(text.query, found.model, hits),
+            _judge(text.query, found.model, hits, searched),
             language_of(text.query) if found.semantic and found.model is None else None,
             found.documents,
         )
@@ -136,8 +141,8 @@ class EntrySearch:
         return LinkGraph(root, distance, entries, shown, truncated)
 
 
-def _judge(query: str, model: str | None, hits: Sequence[EntryHit]) -> Verdict:
-    """Judge whether hits answer a query that a model read, or that no model read."""
+def _judge(query: str, model: str | None, hits: Sequence[EntryHit], entries: int) -> Verdict:
+    """Judge whether hits among entries answer a query that a model read, or that none read."""
     evidence = [
         MatchEvidence(
             hit.match.semantic or 0.0, (hit.match.lexical or 0.0) + AROUND_SHARE * hit.match.around
@@ -153,7 +158,7 @@ def _judge(query: str, model: str | None, hits: Sequence[EntryHit]) -> Verdict:
     # The words of an answer in another language say nothing, and its cosine is lower.
     is_foreign = language != language_of(hits[0].entry.text)
     fits_context = any(hit.match.around >= AROUND_LINE for hit in hits[:JUDGED_MATCHES])
-    return judge(evidence, lines, may_answer=is_foreign or fits_context)
+    return judge(evidence, lines, entries=entries, may_answer=is_foreign or fits_context)
 
 
 def _rate(

@@ -36,6 +36,34 @@ def test_the_best_of_several_matches_counts() -> None:
     assert judge(evidence, LINES) is Verdict.LIKELY
 
 
+def test_a_match_that_does_not_stand_out_from_the_others_is_no_answer() -> None:
+    lines = EvidenceLines(0.5, nothing=0.2, doubtful=0.4, background_share=0.5)
+    alone = [MatchEvidence(0.3, 0.0), *[MatchEvidence(0.1, 0.0)] * 9]
+    crowded = [MatchEvidence(0.3, 0.0), *[MatchEvidence(0.28, 0.0)] * 9]
+    assert judge(alone, lines) is Verdict.DOUBTFUL
+    assert judge(crowded, lines) is Verdict.NOTHING
+    assert judge(crowded, lines, may_answer=True) is Verdict.DOUBTFUL
+
+
+def test_five_answers_are_not_background() -> None:
+    lines = EvidenceLines(0.5, nothing=0.2, doubtful=0.4, background_share=0.5)
+    assert judge([MatchEvidence(0.3, 0.0)] * 5, lines) is Verdict.DOUBTFUL
+
+
+def test_a_small_memory_has_the_usual_background() -> None:
+    lines = EvidenceLines(0.5, 0.2, 0.4, background_share=0.5, usual_background=0.1)
+    assert judge([MatchEvidence(0.24, 0.0)], lines) is Verdict.NOTHING
+    assert judge([MatchEvidence(0.26, 0.0)], lines) is Verdict.DOUBTFUL
+
+
+def test_lines_rise_with_the_number_of_entries() -> None:
+    lines = EvidenceLines(0.5, nothing=0.3, doubtful=0.4, growth=0.03)
+    assert judge([MatchEvidence(0.42, 0.0)], lines, entries=100) is Verdict.LIKELY
+    assert judge([MatchEvidence(0.42, 0.0)], lines, entries=1_000) is Verdict.DOUBTFUL
+    assert judge([MatchEvidence(0.32, 0.0)], lines, entries=30) is Verdict.DOUBTFUL
+    assert judge([MatchEvidence(0.32, 0.0)], lines, entries=1_000) is Verdict.NOTHING
+
+
 def test_what_may_answer_for_another_reason_is_not_ruled_out() -> None:
     assert judge([MatchEvidence(0.1, 0.0)], LINES, may_answer=True) is Verdict.DOUBTFUL
 
@@ -55,7 +83,7 @@ def test_a_model_has_lines_by_its_name_and_an_unknown_one_has_none() -> None:
     french = lines_of("multilingual-e5-small/int8/abc", "french")
     assert english is not None
     assert french is not None
-    assert english.nothing < french.nothing
+    assert english.doubtful < french.doubtful
     assert lines_of("words/1", None) is None
     assert lines_of("all-MiniLM-L6-v2/int8/x", "french") == lines_of("all-MiniLM-L6-v2", None)
 
