@@ -27,7 +27,7 @@ class CitationCheck:
 
     async def _check(self, tenant: Tenant, citation: Citation) -> CheckedCitation:
         candidates = await self._store.with_prefix(
-            tenant, citation.reference, MOST_CANDIDATES, deleted=True
+            tenant, citation.reference.upper(), MOST_CANDIDATES, deleted=True
         )
         if len(candidates) > 1:  # a short id: the title decides
             named = [entry for entry in candidates if citation.claimed_title]

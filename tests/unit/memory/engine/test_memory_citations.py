@@ -14,6 +14,13 @@ def test_the_format_of_the_guide_is_found_with_its_place() -> None:
     assert found[0].claimed_title == "Fix CORS Safari"
 
 
+@pytest.mark.parametrize(
+    "reference", ["01HXILOU23", "01HXABCDEFGHIJKLMNOPQRSTUVWXYZ", "01m7pvg62q0f8p6n04a5c0dsya"]
+)
+def test_an_invented_id_and_one_in_small_letters_are_citations(reference: str) -> None:
+    assert [found.reference for found in find_citations(f"see [{reference}] Title")] == [reference]
+
+
 @pytest.mark.parametrize("text", ["[1]", "[2024]", "[x]", "[01hx123]", "[0123]", "[ ]", "[HTTP]"])
 def test_footnotes_years_and_words_are_no_citations(text: str) -> None:
     assert list(find_citations(text)) == []
