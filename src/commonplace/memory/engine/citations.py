@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SHORTEST_ID = 4  # the guide itself cites [01HX]
-# An id starts with its time, so with 0 for the next centuries; a year or a footnote does not. Letters
-# that ids do not have, and more than their length, are found too: an invented id often has them.
-# Small letters are those of a whole id.
+# An id starts with its time, so with 0 for the next centuries; a year or a footnote does not.
+# Letters that ids do not have, and more than their length, are found too: an invented id often has
+# them. Small letters are those of a whole id.
 _CITATION = re.compile(
     r"\[(0(?=[0-9A-Z]{0,39}[A-Z])[0-9A-Z]{3,39}|0(?=[0-9]{0,24}[A-Za-z])[0-9A-Za-z]{25})\]"
 )

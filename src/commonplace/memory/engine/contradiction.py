@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from commonplace.memory.engine.frames import find_different_value
-from commonplace.memory.engine.lexicon import OPPOSITE_OF, UNITS
+from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
 from commonplace.memory.engine.sentences import Sentence, read_sentence, split_sentences
 from commonplace.memory.engine.subject import different_subjects, find_stated_terms, names_of
 
@@ -73,21 +73,28 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
     if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
         return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
     strongest: Contradiction | None = None
+    one_subject = title_a.terms == title_b.terms and len(title_a.terms) >= MINIMUM_SHARED
     for sentence_a in a.sentences():
         for sentence_b in b.sentences():
-            found = _compare(sentence_a, sentence_b, only_a, only_b)
+            found = _compare(sentence_a, sentence_b, only_a, only_b, one_subject=one_subject)
             if found is not None and (strongest is None or found.strength > strongest.strength):
                 strongest = found
     return strongest
 
 
 def _compare(
-    a: Sentence, b: Sentence, only_a: frozenset[str], only_b: frozenset[str]
+    a: Sentence,
+    b: Sentence,
+    only_a: frozenset[str],
+    only_b: frozenset[str],
+    *,
+    one_subject: bool,
 ) -> Contradiction | None:
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
-    setting, values = _different_setting(a, b), find_different_value(a.text, b.text)
+    setting = _different_setting(a, b)
+    values = find_different_value(a.text, b.text, one_subject=one_subject)
     if len(shared) < MINIMUM_SHARED and setting is None and values is None:
         return None
     rest_a, rest_b = a.terms - shared, b.terms - shared
@@ -135,9 +142,9 @@ def _different_setting(a: Sentence, b: Sentence) -> str | None:
 
 def _opposite_words(a: Sentence, b: Sentence) -> str | None:
     for word in sorted(a.opposites):
-        other = OPPOSITE_OF[word]
-        if other in b.opposites and word not in b.opposites and other not in a.opposites:
-            return f"{word} against {other}"
+        others = (OPPOSITES_OF[word] & b.opposites) - a.opposites
+        if others and word not in b.opposites:
+            return f"{word} against {min(others)}"
     return None
 
 

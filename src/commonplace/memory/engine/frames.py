@@ -58,8 +58,13 @@ class _Word:
     is_content: bool
 
 
-def find_different_value(text_a: str, text_b: str) -> tuple[str, str] | None:
-    """Return the values by which two sentences differ, or None if they do not differ in one."""
+def find_different_value(
+    text_a: str, text_b: str, *, one_subject: bool = False
+) -> tuple[str, str] | None:
+    """Return the values by which two sentences differ, or None if they do not differ in one.
+
+    If they are known to have one subject, the last word of both is a value without a sign.
+    """
     a, b = _read(text_a), _read(text_b)
     start = _common([word.key for word in a], [word.key for word in b])
     end = _common([word.key for word in a[start:]][::-1], [word.key for word in b[start:]][::-1])
@@ -67,7 +72,11 @@ def find_different_value(text_a: str, text_b: str) -> tuple[str, str] | None:
     value_a, value_b = a[start : len(a) - end], b[start : len(b) - end]
     if sum(word.is_content for word in (*frame, *rest)) < MINIMUM_FRAME:
         return None
-    if not _is_value_place(frame, value_a, value_b) or not _are_rivals(value_a, value_b):
+    is_last = one_subject and not rest and len(value_a) == len(value_b) == 1
+    is_last = is_last and sum(word.is_content for word in frame) > MINIMUM_FRAME
+    if not is_last and not _is_value_place(frame, value_a, value_b):
+        return None
+    if not _are_rivals(value_a, value_b):
         return None
     if any(word.written in _NOT_EXCLUSIVE | _MANY for word in (*frame, *value_a, *value_b)):
         return None

@@ -8,7 +8,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The two sides of a pair cannot both be true.
+# The two sides of a pair cannot both be true. A word may be in several pairs.
 _OPPOSITES = """
 on/off enable/disable enabled/disabled enables/disables true/false always/never allow/deny
 allowed/forbidden allows/forbids required/optional include/exclude includes/excludes
@@ -18,9 +18,17 @@ activer/désactiver obligatoire/facultatif autorisé/interdit toujours/jamais vr
 once/twice added/removed works/fails stable/experimental old/new synchronously/asynchronously
 optimistic/pessimistic manually/automatically inclusive/exclusive ascending/descending
 publicly/privately verbose/quiet synchrone/asynchrone manuellement/automatiquement public/privé
+permitted/forbidden allowed/prohibited permitted/prohibited allowed/denied allowed/banned
+mandatory/optional autorisée/interdite autorisés/interdits autorisées/interdites permis/interdit
+permise/interdite obligatoires/facultatifs activés/désactivés activées/désactivées
+synchrones/asynchrones publics/privés publique/privée publiques/privées
 """
 _PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
-OPPOSITE_OF = {word: other for a, b in _PAIRS for word, other in ((a, b), (b, a))}
+OPPOSITES_OF = {
+    word: frozenset(b if a == word else a for a, b in _PAIRS if word in (a, b))
+    for pair in _PAIRS
+    for word in pair
+}
 
 NEGATIONS = words("not no never cannot without nor ne pas jamais aucun aucune sans")
 FILLERS = words("since now currently anymore depuis désormais maintenant")  # say when, not what

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from commonplace.memory.engine.lexicon import OPPOSITE_OF
+from commonplace.memory.engine.lexicon import OPPOSITES_OF
 from commonplace.memory.engine.sentences import split_sentences
 from commonplace.memory.engine.subject import different_subjects, different_versions
 from commonplace.memory.engine.terms import significant_terms
@@ -62,7 +62,7 @@ def _negations_differ(entry: Entry, other: Entry) -> bool:
     if any(s.negations for s in first) != any(s.negations for s in second):
         return True
     opposites = [{word for s in sentences for word in s.opposites} for sentences in (first, second)]
-    return any(OPPOSITE_OF[word] in opposites[1] - opposites[0] for word in opposites[0])
+    return any(OPPOSITES_OF[word] & (opposites[1] - opposites[0]) for word in opposites[0])
 
 
 def _numbers_differ(first: str, second: str) -> bool:

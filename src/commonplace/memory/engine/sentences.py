@@ -10,7 +10,7 @@ from functools import lru_cache
 from commonplace.memory.engine.lexicon import (
     FILLERS,
     NEGATIONS,
-    OPPOSITE_OF,
+    OPPOSITES_OF,
     PHASES,
     UNITS,
     names_a_thing,
@@ -89,7 +89,7 @@ def read_sentence(text: str) -> Sentence:
                 numbers.append((len(terms), token))
         elif token in NEGATIONS or _NEGATED.search(token):
             negations += 1
-        elif token in OPPOSITE_OF:
+        elif token in OPPOSITES_OF:
             opposites.add(token)
         elif token not in FILLERS:
             terms += terms_of_word(token)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from commonplace.memory.engine.lexicon import OPPOSITE_OF, is_amount, states_a_value
+from commonplace.memory.engine.lexicon import OPPOSITES_OF, is_amount, states_a_value
 from commonplace.memory.engine.terms import significant_terms, terms_of_word
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -36,7 +36,7 @@ def different_subjects(title_a: str, content_a: str, title_b: str, content_b: st
     if a_end - a != 1 or b_end - b != 1:
         return False
     word_a, word_b = words_a[a], words_b[b]
-    opposites = OPPOSITE_OF.get(word_a.written) == word_b.written
+    opposites = word_b.written in OPPOSITES_OF.get(word_a.written, ())
     if opposites or (word_a.stated and word_b.stated):
         return False
     terms_in_a, terms_in_b = _terms(content_a), _terms(content_b)

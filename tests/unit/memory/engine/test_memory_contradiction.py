@@ -152,6 +152,31 @@ def test_titles_with_two_values_of_one_thing_contradict(kind: str, a: str, b: st
         assert conflict.kind == kind
 
 
+def test_entries_with_one_title_contradict_by_their_last_word() -> None:
+    a = "Pull requests of the infra repository target develop."
+    b = "Pull requests of the infra repository target trunk."
+    title = "Branch of the infra repository"
+    conflict = find_contradiction(Statement(title, a), Statement(title, b))
+    assert conflict is not None
+    assert conflict.detail == "develop against trunk"
+    assert find_contradiction(Statement("Note", a), Statement("Note", b)) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Il est interdit de déployer le vendredi.", "Il est permis de déployer le vendredi."),
+        ("Il est interdit de déployer le vendredi.", "Il est autorisé de déployer le vendredi."),
+        ("Uploads of archives are allowed.", "Uploads of archives are prohibited."),
+    ],
+)
+def test_a_word_may_have_several_opposites(a: str, b: str) -> None:
+    for first, second in ((a, b), (b, a)):
+        conflict = find_contradiction(Statement("Note", first), Statement("Memo", second))
+        assert conflict is not None
+        assert conflict.kind == "opposite"
+
+
 @pytest.mark.parametrize(("a", "b"), TWO_THINGS)
 def test_titles_that_name_two_things_do_not_contradict(a: str, b: str) -> None:
     assert find_contradiction(Statement(a, f"{a}."), Statement(b, f"{b}.")) is None
