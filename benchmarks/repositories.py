@@ -39,7 +39,12 @@ from commonplace.storage.sqlite.database import Database
 CACHE = ROOT / ".tools" / "code"  # not `.cache`, which building the documentation empties
 SOURCE = ROOT / "src" / "commonplace"
 # what decides which chunks and words an index holds
-INDEXED_BY = ("search/chunk.py", "search/lexical/text.py", "files/engine/reindex.py")
+INDEXED_BY = (
+    "search/chunk.py",
+    "search/code/chunking.py",
+    "search/lexical/text.py",
+    "files/engine/reindex.py",
+)
 PROJECT = "code"
 SAVE_EVERY = 2_000  # new vectors
 MOST_DRAINS = 100

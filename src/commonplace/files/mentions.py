@@ -15,6 +15,7 @@ from commonplace.search.relevance.traces import NamedPlace
 
 MOST_NAMES = 32
 MOST_DEFINITIONS = 8  # of one name; a name with more tells little
+MOST_READ = 40  # definitions of one name to choose from: the index returns them by path
 MOST_PATHS = 16
 MOST_FILES = 4  # of one name of a file
 LEAST_SHARE = 0.3  # of a path that must fit
@@ -55,12 +56,8 @@ async def find_mentions(
     names = _names(reading, frames)
     if not names and not reading.places:
         return Mentions()
-    found = await symbols.definitions(tenant, project, names, MOST_DEFINITIONS, prefix)
-    wanted = set(names)
-    defined: dict[str, list[SymbolDefinition]] = {}
-    for definition in found:
-        if definition.definition.name in wanted:  # as written
-            defined.setdefault(definition.definition.name, []).append(definition)
+    found = await symbols.definitions(tenant, project, names, MOST_READ, prefix)
+    defined = _choose(found, names, reading)
     strengths: dict[Line, float] = {}
     holding: dict[Line, set[str]] = {}
     for name, rows in defined.items():
@@ -77,6 +74,21 @@ async def find_mentions(
     order = sorted(strengths, key=lambda line: (-strengths[line], line))[: 2 * most]
     rows_at = await symbols.chunks_at(tenant, project, order)
     return _collect(rows_at, order, holding, most, {n: len(rows) for n, rows in defined.items()})
+
+
+def _choose(
+    found: Iterable[SymbolDefinition], names: Iterable[str], reading: QueryReading
+) -> dict[str, list[SymbolDefinition]]:
+    """Return the definitions of each name as it is written, those of tests and mocks last."""
+    wanted = set(names)
+    defined: dict[str, list[SymbolDefinition]] = {}
+    for row in found:
+        if row.definition.name in wanted:
+            defined.setdefault(row.definition.name, []).append(row)
+    return {
+        name: sorted(rows, key=lambda row: -_trust(row.path, reading))[:MOST_DEFINITIONS]
+        for name, rows in defined.items()
+    }
 
 
 def _names(reading: QueryReading, frames: Iterable[NamedPlace]) -> list[str]:
@@ -118,10 +130,14 @@ def _line_of(place: NamedPlace, rows: Iterable[SymbolDefinition], path: FilePath
 
 
 def _add(strengths: dict[Line, float], line: Line, strength: float, reading: QueryReading) -> None:
-    kind = kind_of_path(line[0])
+    strengths[line] = strengths.get(line, 0.0) + _trust(line[0], reading) * strength
+
+
+def _trust(path: FilePath, reading: QueryReading) -> float:
+    """Return how likely a file of this kind is meant, from 0 to 1."""
+    kind = kind_of_path(path)
     asked = kind is FileKind.TEST and reading.wants_tests
-    factor = 1.0 if asked else DOUBTFUL.get(kind, 1.0)
-    strengths[line] = strengths.get(line, 0.0) + factor * strength
+    return 1.0 if asked else DOUBTFUL.get(kind, 1.0)
 
 
 def _collect(

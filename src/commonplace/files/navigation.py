@@ -15,6 +15,7 @@ from commonplace.files.model import FilePath, Project, file_path
 from commonplace.files.store.protocol import FileStore, SymbolStore
 from commonplace.files.symbols import FileOutline, SymbolDefinition, SymbolUse
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.search.relevance.file_kind import FileKind, kind_of_path
 
 MAX_CALLERS = 8
 MAX_CALLEES = 12
@@ -22,6 +23,7 @@ MAX_DEFINITIONS_OF_CALLEE = 2  # more would be guesses: the name says too little
 CHARACTERS = 6_000  # of neighbours, unless asked otherwise
 MAX_CHARACTERS = 100_000
 MAX_SYMBOLS = 200  # of one answer
+MOST_ORDERED = 40  # definitions of a name to choose from: the index returns them by path
 MAX_QUERY_CHARACTERS = 256
 OUTLINE_SYMBOLS = 2_000  # of one file
 LEAST_CHARACTERS = 80  # a shorter rest of the budget shows nothing
@@ -152,11 +154,15 @@ class Navigation:
     async def definitions(
         self, tenant: str, project: Project, name: str, limit: int, prefix: str = ""
     ) -> list[SymbolDefinition]:
-        """Return definitions of a name; with dots (`Class.method`) only inside that class."""
+        """Return definitions of a name; with dots (`Class.method`) only inside that class.
+
+        Those as written come first, mere declarations and those of tests and generated code later.
+        """
         owner, last = split_qualified(name)
         found = await self.symbols.definitions(
-            tenant, project, [last], limit if not owner else 10 * limit, prefix
+            tenant, project, [last], max(limit, MOST_ORDERED) if not owner else 10 * limit, prefix
         )
+        found.sort(key=lambda entry: _rank(entry, last))
         if owner:
             wanted = f"{owner}.{last}"
             found = [
@@ -297,6 +303,13 @@ class Navigation:
             text,
             cut,
         )
+
+
+def _rank(entry: SymbolDefinition, name: str) -> tuple[bool, bool, bool]:
+    """Return what decides the order of definitions; equal ones stay in the order of paths."""
+    definition = entry.definition
+    aside = kind_of_path(entry.path) in (FileKind.TEST, FileKind.GENERATED)
+    return definition.name != name, definition.kind == "declaration", aside
 
 
 def split_qualified(name: str) -> tuple[str, str]:

@@ -311,3 +311,12 @@ def test_neighbours_are_the_enclosing_definition_callees_and_callers(box: Box) -
         box.call("file_symbols", path="/load.py", start_line=1, max_characters=0)["neighbours"]
         == []
     )
+
+
+def test_definitions_of_tests_and_mocks_come_after_those_of_code(box: Box) -> None:
+    source = "def open_lease():\n    return 1\n"
+    for path in ("/mocks/lease.py", "/src/lease.py", "/tests/lease.py"):
+        box.write(path, source)
+    box.index()
+    paths = [entry["file_path"] for entry in box.call("file_symbols", name="open_lease")["symbols"]]
+    assert paths == ["/src/lease.py", "/mocks/lease.py", "/tests/lease.py"]

@@ -104,3 +104,11 @@ def test_the_prefix_holds_for_names_and_paths() -> None:
     symbols = KnownSymbols(Client=(("/acme/client.py", 1), ("/lib/client.py", 1)))
     assert find(symbols, "Client", prefix="/lib").keys == ("/lib/client.py#0",)
     assert find(symbols, "client.py", prefix="/lib").keys == ("/lib/client.py#0",)
+
+
+def test_many_definitions_in_mocks_and_tests_do_not_hide_the_real_one() -> None:
+    fakes = tuple((f"/mocks/client{number}.py", 1) for number in range(20))
+    symbols = KnownSymbols(Client=(*fakes, ("/src/client.py", 31)))
+    found = find(symbols, "Client", most=3)
+    assert found.keys[0] == "/src/client.py#30"
+    assert found.definers == {"Client": 8}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.search.chunk import Chunk, split
 from commonplace.search.code.structure import LineIndex, Structure
 
-CHUNKER_VERSION = 3  # raise it when the same text gives other chunks, definitions or references
+CHUNKER_VERSION = 4  # raise it when the same text gives other chunks, definitions or references
 """1 was the chunker of plain text alone."""
 
 

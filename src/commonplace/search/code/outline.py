@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ from commonplace.search.code.structure import (
     LineIndex,
     Reference,
 )
-from commonplace.search.code.syntax import RawDefinition, RawNames
+from commonplace.search.code.syntax import RawDefinition, RawNames, Region
 
 MAX_DEPTH = 32
 MIN_NAME_CHARACTERS = 2
@@ -41,6 +42,7 @@ _UNITS = _TYPES | {
     "type",
 }
 _UNNAMED = frozenset(("implementation", "companion", "block"))  # containers, not definitions
+_TYPE_ARGUMENTS = re.compile(r"<[^<>]{1,200}>(?=\.)")  # of the owner, as in `List<T>::add`
 _SIGNATURE_BYTES = 600  # read of a definition without a body
 _QUOTES = "\"'`<> \t\r\n"
 _ACCESS = (b".", b">", b":")  # before a member, as in a.b, a->b and A::b
@@ -66,9 +68,11 @@ def outline_of(
     file = CodeUnit(0, len(source))
     definitions: list[Definition] = []
     # The definitions around the current one, each with its qualified name, kind and unit.
-    around: list[tuple[int, str, str, CodeUnit]] = []
+    around: list[tuple[Region, str, str, CodeUnit]] = []
     for entry in raw:
-        while around and around[-1][0] < entry.end:
+        # a statement that declares several names, such as `int a, b;`, is not inside itself
+        place = (entry.start, entry.end)
+        while around and (around[-1][0][1] < entry.end or around[-1][0] == place):
             around.pop()
         above, above_kind, parent = around[-1][1:] if around else ("", "", file)
         owner, name = _split_name(entry)
@@ -84,7 +88,7 @@ def outline_of(
             unit = CodeUnit(entry.start, entry.end, qualified, kind, signature)
             parent.units.append(unit)
         if len(around) < MAX_DEPTH:
-            around.append((entry.end, qualified, kind, unit))
+            around.append((place, qualified, kind, unit))
         if entry.kind in _UNNAMED or not name:
             continue
         definitions.append(
@@ -176,10 +180,10 @@ def _split_name(entry: RawDefinition) -> tuple[str, str]:
     name = " ".join(entry.name.split()).lstrip("$")
     if entry.kind in ("rule", "section", "element"):
         return "", name
-    spelled = name.replace("::", ".").replace("\\", ".").replace(".prototype.", ".")
+    spelled = name.lstrip(":").replace("::", ".").replace("\\", ".").replace(".prototype.", ".")
     if entry.kind == "namespace":
         return "", spelled.strip("\"'")
-    owner, _, last = spelled.rpartition(".")
+    owner, _, last = _TYPE_ARGUMENTS.sub("", spelled).rpartition(".")
     owner = owner.removeprefix("module.").removeprefix("exports")
     if owner in ("this", "self", "module"):
         owner = ""

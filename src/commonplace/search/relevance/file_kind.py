@@ -60,7 +60,7 @@ _VENDORED = _set(
 )
 _TEST_FOLDERS = _set(
     """
-    test tests __tests__ spec specs testdata fixtures __mocks__ e2e test_data
+    test tests __tests__ spec specs testdata fixtures mock mocks __mocks__ e2e test_data
     """
 )
 _HISTORY_FOLDERS = _set(

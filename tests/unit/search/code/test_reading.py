@@ -210,3 +210,32 @@ def test_a_header_in_cpp_is_read_as_cpp() -> None:
     source = b"namespace shapes {\nclass Shape {\n public:\n  int sides() const;\n};\n}\n" * 3
     names = {definition.qualified for definition in read_structure("c", source).definitions}
     assert "shapes.Shape" in names
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "expected"),
+    [
+        ("typescript", "enum Kind { One = 'a', Two }", "Kind.One Kind.Two"),
+        ("typescript", "declare const limit: number;", "limit"),
+        ("typescript", "class A { constructor(private repo: R) {} }", "A.constructor.repo"),
+        ("typescript", "namespace N { export const one = 1; }", "N.one"),
+        ("python", "width, height = 1, 2\n", "width height"),
+        ("python", "if OLD:\n    LIMIT = 1\nelse:\n    LARGE = 2\n", "LIMIT LARGE"),
+        ("python", "try:\n    import x\nexcept E:\n    x = None\n", "x"),
+        ("c", "#ifndef A_H\n#define A_H\nextern int count;\n#endif\n", "A_H count"),
+        ("c", 'static const char *names[] = {"a"};', "names"),
+        ("c", "typedef int (*handler_t)(int);", "handler_t"),
+        ("cpp", "struct S { int *first; int many[3]; T *make(); };", "S.first S.many S.make"),
+        ("cpp", "template <class T> void Box<T>::put(T t) { }", "Box.put"),
+        ("java", "class A { int one, two; }", "A.one A.two"),
+        ("java", "record R(int size) {}", "R.size"),
+        ("go", "package x\nvar one, two = 1, 2\n", "one two"),
+        ("rust", "trait A { type Item; }", "A.Item"),
+        ("ruby", "class A\n  attr_reader :one, :two\nend\n", "A.one A.two"),
+        ("php", "<?php define('LIMIT', 2);", "LIMIT"),
+        ("swift", "enum E { case one, two }", "E.one E.two"),
+    ],
+)
+def test_less_usual_definitions_are_found(language: str, source: str, expected: str) -> None:
+    found = {entry.qualified for entry in read_structure(language, source.encode()).definitions}
+    assert set(expected.split()) <= found

@@ -17,6 +17,7 @@ from commonplace.search.relevance.file_kind import FileKind, kind_of_path
         ("/tests/unit/helpers.py", FileKind.TEST),
         ("/src/__tests__/app.tsx", FileKind.TEST),
         ("/src/app.spec.ts", FileKind.TEST),
+        ("/pkg/store/mocks/Catalog.go", FileKind.TEST),
         ("/src/main/java/UrlTest.java", FileKind.TEST),
         ("/README.md", FileKind.PROSE),
         ("/LICENSE", FileKind.PROSE),

@@ -7,6 +7,8 @@
 (constructor_declaration name: (identifier) @name) @constructor
 (field_declaration declarator: (variable_declarator name: (identifier) @name)) @field
 (enum_constant name: (identifier) @name) @constant
+(record_declaration parameters: (formal_parameters (formal_parameter name: (identifier) @name) @field))
+(annotation_type_element_declaration name: (identifier) @name) @method
 ; references
 (method_invocation name: (identifier) @call)
 (object_creation_expression type: (type_identifier) @call)

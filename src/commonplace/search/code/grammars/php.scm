@@ -8,6 +8,8 @@
 (property_element name: (variable_name) @name) @field
 (const_element (name) @name) @constant
 (namespace_definition name: (namespace_name) @name body: (_)) @namespace
+(property_promotion_parameter name: (variable_name (name) @name)) @field
+(function_call_expression function: (name) @_define (#eq? @_define "define") arguments: (arguments . (argument (string) @name))) @constant
 ; references
 (function_call_expression function: (name) @call)
 (function_call_expression function: (qualified_name (name) @call))

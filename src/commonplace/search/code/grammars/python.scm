@@ -1,6 +1,11 @@
 (function_definition name: (identifier) @name) @function
 (class_definition name: (identifier) @name) @class
 (module (expression_statement (assignment left: (identifier) @name)) @constant)
+(module (expression_statement (assignment left: (pattern_list (identifier) @name))) @constant)
+(module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @constant)))
+(module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @constant))))
+(module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @constant)))
+(module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @constant))))
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name)) @field))
 (type_alias_statement left: (type (identifier) @name)) @type
 ; references

@@ -5,6 +5,7 @@
 (enum_item name: (type_identifier) @name) @enum
 (trait_item name: (type_identifier) @name) @trait
 (type_item name: (type_identifier) @name) @type
+(associated_type name: (type_identifier) @name) @type
 (mod_item name: (identifier) @name) @module
 (macro_definition name: (identifier) @name) @macro
 (const_item name: (identifier) @name) @constant

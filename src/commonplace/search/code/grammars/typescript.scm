@@ -6,6 +6,8 @@
 (interface_declaration name: (type_identifier) @name) @interface
 (type_alias_declaration name: (type_identifier) @name) @type
 (enum_declaration name: (identifier) @name) @enum
+(enum_body (enum_assignment name: (_) @name) @constant)
+(enum_body name: (_) @name @constant)
 (internal_module name: (_) @name) @namespace
 (module name: (_) @name) @namespace
 (class_body (method_definition name: (_) @name) @method)
@@ -21,6 +23,11 @@
 (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @constant))
 (program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant)))
+(ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @name) @constant))
+(ambient_declaration (variable_declaration (variable_declarator name: (identifier) @name) @constant))
+(internal_module body: (statement_block (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant))))
+(module body: (statement_block (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant))))
+(required_parameter (accessibility_modifier) pattern: (identifier) @name) @field
 ; references
 (call_expression function: (identifier) @call)
 (call_expression function: (member_expression property: (property_identifier) @call))
