@@ -192,6 +192,11 @@ class ReadQuery(Protocol):
         """Return whether some terms count more than others."""
         ...
 
+    @property
+    def messages(self) -> Sequence[Sequence[str]]:
+        """Return the terms of each message in the query that is searched by itself."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

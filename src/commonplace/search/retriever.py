@@ -25,7 +25,10 @@ from commonplace.search.model import (
 from commonplace.search.relevance.candidates import (
     COVERING_AHEAD,
     LEAST_COVERED_TERMS,
+    MESSAGE_AHEAD,
+    MESSAGE_SHARE,
     READ_AHEAD,
+    choose_message_holders,
     keep_covering,
     spread_over_files,
 )
@@ -107,34 +110,48 @@ class PartitionWords:
     named: Sequence[str] = ()  # keys that the query names: candidates whatever their words
     spread: bool = False  # one file may have only a part of the candidates
     covering: bool = False  # texts that hold the whole query are candidates before others
+    messages: Sequence[Sequence[str]] = ()  # terms of texts that are searched by themselves
 
     async def find(self) -> LexicalResult:
-        limit = max(1, self.limit - len(self.named))
+        named = list(dict.fromkeys([*self.named, *await self._find_messages()]))
+        limit = max(1, self.limit - len(named))
         ahead = READ_AHEAD if self.spread else COVERING_AHEAD if self.covering else 1
         found = await self.store.search(
             self.partition,
             self.terms,
-            limit=limit * ahead,
+            limit=limit * ahead + len(named),
             weights=self.weights,
             prefix=self.prefix,
             emphasis=self.emphasis,
         )
+        scores = {match.key: match for match in found.matches}
+        others = tuple(match for match in found.matches if match.key not in set(named))
         if self.covering:
-            found = replace(found, matches=keep_covering(found.matches, found.terms, limit))
+            others = keep_covering(others, found.terms, limit)
         if self.spread:
-            chosen = spread_over_files([match.key for match in found.matches], limit)
-            kept = tuple(match for match in found.matches if match.key in chosen)
-            found = replace(found, matches=kept)
-        known = {match.key for match in found.matches}
-        missing = [key for key in self.named if key not in known]
-        if not missing:
-            return found
-        scored = await self.score(missing)
-        matches = [*found.matches, *(scored.matches if scored is not None else ())]
-        known |= {match.key for match in matches}
-        matches += [LexicalMatch(key, 0.0, ()) for key in missing if key not in known]
+            chosen = spread_over_files([match.key for match in others], limit)
+            others = tuple(match for match in others if match.key in chosen)
+        missing = [key for key in named if key not in scores]
+        scored = await self.score(missing) if missing else None
+        scores |= {match.key: match for match in (scored.matches if scored is not None else ())}
+        matches = [*others[:limit], *(scores.get(key, LexicalMatch(key, 0.0, ())) for key in named)]
         matches.sort(key=lambda match: (-match.score, match.key))
         return replace(found, matches=tuple(matches))
+
+    async def _find_messages(self) -> list[str]:
+        """Return documents that hold most words of a message."""
+        keys: list[str] = []
+        most = int(MESSAGE_SHARE * self.limit)
+        for terms in self.messages:
+            found = await self.store.search(
+                self.partition,
+                terms,
+                limit=MESSAGE_AHEAD,
+                weights=self.weights,
+                prefix=self.prefix,
+            )
+            keys += choose_message_holders(found.matches, found.terms, most)
+        return list(dict.fromkeys(keys))[:most]
 
     async def score(self, keys: Sequence[str]) -> LexicalResult | None:
         if not self.terms or not isinstance(self.store, ScoresKeys):
@@ -236,6 +253,7 @@ class HybridRetriever:
             named,
             spread,
             covering,
+            () if reading is None else reading.messages,
         )
         if reading is not None:
             query = reading.meaning

@@ -29,6 +29,7 @@ from commonplace.search.model import (
     Retrieval,
     SearchUnavailableError,
 )
+from commonplace.search.relevance.query import read_query
 from commonplace.search.retriever import HybridPolicy, HybridRetriever
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.vector import VectorIndex
@@ -334,3 +335,31 @@ def test_a_found_text_without_a_vector_is_ranked_by_words_and_named_in_the_notes
     [note] = found.notes
     assert note.startswith("1 of the passages found are in a script that the embedding model")
     stores.database.close()
+
+
+def test_a_message_in_a_report_brings_its_text_and_the_number_of_candidates_stays(
+    stores: Stores,
+) -> None:
+    texts = {f"/start{number}.md#1": "service start configuration machine" for number in range(20)}
+    texts["/errors.c#1"] = "lease of %s was lost twice " + "other words of a long table " * 40
+    stores.fill(ELSEWHERE, texts, embed=False)
+    retriever = HybridRetriever(stores.postings, policy=HybridPolicy(lexical_candidates=10))
+    report = (
+        "Service does not start\n\nThe service and its configuration on this machine do not start "
+        "any more since we changed nothing of the machine or of the configuration of the service. "
+        "It says `RuntimeError: lease of 'eth0' was lost twice` and then nothing else."
+    )
+    found = asyncio.run(
+        retriever.retrieve(
+            ELSEWHERE,
+            report,
+            limit=50,
+            weights={"content": 1.0},
+            reading=read_query(report),
+            named=("/start3.md#1",),
+        )
+    )
+    keys = [hit.key for hit in found.hits]
+    assert "/errors.c#1" in keys
+    assert "/start3.md#1" in keys
+    assert len(keys) == len(set(keys)) == 10

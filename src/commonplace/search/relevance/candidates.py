@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from commonplace.search.model import LexicalMatch, QueryTerm
 
@@ -13,6 +13,9 @@ COVERING_AHEAD = 2  # and for other queries
 LEAST_COVERED_TERMS = 3  # of a query; with fewer, the best by score have them all
 COVERED = 0.95  # of the weight of a query's terms that a match holds as a whole
 COVERING_SHARE = 1 / 3  # of the places that are set aside for such matches
+MESSAGE_AHEAD = 100  # matches of a message to choose from
+MESSAGE_COVERED = 0.6  # of the weight of its terms that a text holds
+MESSAGE_SHARE = 1 / 5  # of the places that the messages in a query may have
 
 
 def spread_over_files(keys: Sequence[str], limit: int) -> frozenset[str]:
@@ -41,9 +44,24 @@ def keep_covering(
     """
     weights = {term.term: term.idf for term in terms if term.documents}
     least = COVERED * sum(weights.values())
-    rest = matches[limit:]
-    covering = [
-        match for match in rest if sum(weights.get(term, 0.0) for term in match.terms) >= least
-    ]
+    covering = [match for match in matches[limit:] if _covered(match, weights) >= least]
     covering = covering[: int(limit * COVERING_SHARE)]
     return (*matches[: limit - len(covering)], *covering)
+
+
+def choose_message_holders(
+    matches: Sequence[LexicalMatch], terms: Sequence[QueryTerm], limit: int
+) -> list[str]:
+    """Return the keys of at most `limit` matches that hold most of a message, the most first.
+
+    A word of a message may be a value, so none of them is required.
+    """
+    weights = {term.term: term.idf for term in terms if term.documents}
+    least = MESSAGE_COVERED * sum(weights.values())
+    covered = {match.key: round(_covered(match, weights), 6) for match in matches}
+    holders = [match.key for match in matches if covered[match.key] >= least > 0]
+    return sorted(holders, key=lambda key: -covered[key])[:limit]
+
+
+def _covered(match: LexicalMatch, weights: Mapping[str, float]) -> float:
+    return sum(weights.get(term, 0.0) for term in match.terms)

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.search.lexical.text import analyze
 from commonplace.search.relevance.file_kind import FileKind, kind_of_path
+from commonplace.search.relevance.messages import LEAST_RUN, MessageText
 from commonplace.search.relevance.query import QueryReading, QueryShape
 from commonplace.search.relevance.traces import NamedPlace
 
-_TOKEN = re.compile(r"\w+")
-LEAST_RUN = 0.7  # of a phrase that must stand in a text
-SKIP = 0.85  # of a run of words that is kept where a word is left out
 _PREFIX_CHARACTERS = 200  # of a line before a name that tell a definition
 _DEFINED = re.compile(
     r"^\s*(?:[\w@#()<>\[\],:*&\"'. ]{0,120}\s)?#?(?:def|class|func|fn|fun|function\*?|struct|enum"
@@ -109,7 +107,7 @@ class EvidenceReader:
         )
         self._rarest = math.log1p(max(1, documents))
         self._weights = weights
-        self._phrases = [_Phrase.read(text, self._rarity) for text in reading.phrases]
+        self._phrases = [MessageText.read(text, self._rarity) for text in reading.phrases]
         self._definers = definers or {}
         self._symbols = {
             name: min(1.0, weight / 2) * self._rarity(name) / self._definers.get(name, 1)
@@ -125,7 +123,7 @@ class EvidenceReader:
                 finding.add("exact", weights.exact * phrase.worth, phrase.text[:80])
             else:
                 share = phrase.share_of(candidate.text)
-                gained = weights.phrase * phrase.worth * share**2
+                gained = weights.phrase * phrase.words_worth * share**2
                 if share >= LEAST_RUN and gained > finding.evidence:
                     finding.add("phrase", gained, round(share, 2))
         self._judge_symbols(candidate, finding)
@@ -291,56 +289,3 @@ def _name_place(place: NamedPlace) -> str:
     if place.line is not None:
         named += f":{place.line}"
     return f"{named} {place.symbol}" if place.symbol else named
-
-
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    text: str
-    tokens: tuple[str, ...]
-    places: Mapping[str, Sequence[int]]
-    worths: tuple[float, ...]
-    worth: float
-    first: Mapping[str, int]  # where each word stands first
-    distinct: float  # worth of the distinct words
-
-    @classmethod
-    def read(cls, text: str, rarity: Callable[[str], float]) -> _Phrase:
-        text = text.strip().strip("\"'`")
-        tokens = tuple(token.lower() for token in _TOKEN.findall(text))[:60]
-        places: dict[str, list[int]] = {}
-        for at, token in enumerate(tokens):
-            places.setdefault(token, []).append(at)
-        worths = tuple(0.05 + rarity(token) for token in tokens)
-        first = {token: rows[0] for token, rows in places.items()}
-        distinct = sum(worths[at] for at in first.values())
-        return cls(text, tokens, places, worths, rarity(text), first, distinct)
-
-    def stands_in(self, text: str) -> bool:
-        return bool(self.text) and self.text in text
-
-    def share_of(self, text: str) -> float:
-        """Return the part of the phrase that the best run of its words in a text makes up.
-
-        A run may skip a word on either side: messages have values where the code has placeholders,
-        and long ones are split over lines.
-        """
-        if len(self.tokens) < 3:
-            return 0.0
-        total = sum(self.worths)
-        lowered = text.lower()
-        present = (self.worths[at] for token, at in self.first.items() if token in lowered)
-        if sum(present) < LEAST_RUN * self.distinct:
-            return 0.0  # most texts: a run cannot be longer than the words that are there
-        best = 0.0
-        runs: dict[int, tuple[int, float]] = {}  # position in the phrase: where and how much
-        for number, token in enumerate(_TOKEN.findall(lowered)):
-            for at in self.places.get(token, ()):
-                gained = self.worths[at]
-                for back in (1, 2):
-                    previous = runs.get(at - back)
-                    if previous is not None and number - previous[0] <= 2:
-                        kept = 1.0 if back == number - previous[0] == 1 else SKIP
-                        gained = max(gained, kept * previous[1] + self.worths[at])
-                runs[at] = (number, gained)
-                best = max(best, gained)
-        return best / total

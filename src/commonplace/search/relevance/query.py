@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from commonplace.search.lexical.text import analyze, query_terms
+from commonplace.search.relevance.messages import has_values, telling_terms
 from commonplace.search.relevance.traces import (
     MOST_LINE_CHARACTERS,
     NamedPlace,
@@ -29,6 +30,8 @@ LONG_LINES = 4
 TITLED_CHARACTERS = 160  # from which a title and a paragraph are a report
 MOST_SYMBOLS = 48
 MOST_PHRASES = 12
+MOST_MESSAGES = 4  # that are searched by themselves
+LEAST_INLINE_WORDS = 3  # of code in a sentence that may be a message
 MODEL_CHARACTERS = 1_000  # what an embedding model is given of a report
 
 
@@ -89,6 +92,19 @@ class QueryReading:
         return self.shape is not QueryShape.QUESTION
 
     @property
+    def messages(self) -> tuple[tuple[str, ...], ...]:
+        """Return the terms of messages that are not the whole query as it was typed.
+
+        A message of a report, or the words of one around its values.
+        """
+        found = [
+            telling_terms(phrase)
+            for phrase in self.phrases
+            if self.shape is QueryShape.REPORT or has_values(phrase)
+        ]
+        return tuple(dict.fromkeys(terms for terms in found if terms))[:MOST_MESSAGES]
+
+    @property
     def is_weighed(self) -> bool:
         """Return whether some terms count more than others."""
         return self.shape is QueryShape.REPORT
@@ -124,7 +140,7 @@ _LINK = re.compile(r"\w{2,10}://\S+|!\[[^\]\n]{0,200}\]\([^)\n]{0,400}\)")
 _NO_ANSWER = re.compile(r"_no response_|^n/?a$", re.IGNORECASE)
 _HASH = re.compile(r"\b[0-9a-f]{12,64}\b|\b0x[0-9a-f]{4,16}\b")
 _VERSION_LINE = re.compile(
-    r"\s*[-*|]?\s*(?:[\w .()/@_-]{1,40})\s*[:=|]+\s*"
+    r"\s*[-*|]?\s*[^\W\d][\w .()/@_-]{0,39}\s*[:=|]+\s*"
     r"(?:v?\d[\w.+-]*|None|n/a|yes|no|true|false)\b.{0,60}$",
     re.IGNORECASE,
 )
@@ -211,10 +227,7 @@ def _short_shape(stripped: str, words: list[str], named: bool) -> QueryShape:
 
 
 def _short_phrases(stripped: str, words: list[str]) -> tuple[str, ...]:
-    phrases = [group for found in _QUOTED.findall(stripped) for group in found if group]
-    error = _ERROR.search(stripped)
-    if error is not None:
-        phrases.append(stripped[error.end() :])
+    phrases = [*_quoted_texts(stripped), *_error_texts(stripped)]
     if len(words) > 1 or not _WORDS.fullmatch(stripped):
         phrases.append(stripped)
     return tuple(phrase for phrase in dict.fromkeys(phrases) if phrase)[:MOST_PHRASES]
@@ -286,10 +299,15 @@ def _cut_zones(lines: list[str]) -> dict[int, Zone]:
             if number:
                 continue
         versions = versions or line.strip() == "INSTALLED VERSIONS"
-        if versions or (number and _VERSION_LINE.match(line[:160])):
+        if versions or (number and _is_version(line[:160])):
             continue
         zones[number] = _zone_of(number, line, bool(fence))
     return zones
+
+
+def _is_version(line: str) -> bool:
+    """Return whether a line only says which version of something is used."""
+    return _VERSION_LINE.match(line) is not None and _ERROR.search(line) is None
 
 
 def _zone_of(number: int, line: str, fenced: bool) -> Zone:
@@ -346,9 +364,35 @@ def _phrases_of(parts: Mapping[Zone, list[str]]) -> tuple[str, ...]:
     for zone in (Zone.TITLE, Zone.LOG, Zone.PROSE, Zone.CODE):
         for line in parts[zone]:
             line = line[:MOST_LINE_CHARACTERS]
-            error = _ERROR.search(line)
-            if error is not None and len(line) - error.end() > 8:
-                phrases.append(line[error.end() :].strip())
+            phrases += [text for text in _error_texts(line) if len(text) > 8]
             if zone in (Zone.TITLE, Zone.PROSE):
-                phrases += [group for found in _QUOTED.findall(line) for group in found if group]
+                phrases += _quoted_texts(line)
     return tuple(phrase for phrase in dict.fromkeys(phrases) if " " in phrase)[:MOST_PHRASES]
+
+
+def _error_texts(line: str) -> list[str]:
+    """Return what stands behind the name of an error, and code in a sentence that reads like one.
+
+    A sentence goes on behind code in it, so both are read apart.
+    """
+    texts: list[str] = []
+    for inline in _INLINE.findall(line):
+        error = _ERROR.search(inline)
+        if error is not None:
+            texts.append(inline[error.end() :].strip())
+        elif len(inline.split()) >= LEAST_INLINE_WORDS and not is_code_line(inline):
+            texts.append(inline.strip())
+    bare = _INLINE.sub(_keep_value, line)
+    error = _ERROR.search(bare)
+    if error is not None:
+        texts.append(bare[error.end() :].strip())
+    return [text for text in texts if text]
+
+
+def _keep_value(inline: re.Match[str]) -> str:
+    """Keep one word in backticks: messages quote their values so."""
+    return inline[0] if len(inline[1].split()) == 1 else " "
+
+
+def _quoted_texts(line: str) -> list[str]:
+    return [group for found in _QUOTED.findall(line) for group in found if group]

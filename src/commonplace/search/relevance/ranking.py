@@ -24,14 +24,21 @@ PHRASE_COVERAGE = 0.6  # of a question's terms that a text needs to be searched 
 def keys_to_read(reading: QueryReading, retrieval: Retrieval) -> list[str]:
     """Return the keys of the hits whose texts may change the ranking.
 
-    A question is compared only with texts that hold most of its words; anything else with all.
+    A question is compared only with texts that hold most of its words, or of a message in it;
+    anything else with all.
     """
     if retrieval.scale is None:
         return []
     if reading.shape is not QueryShape.QUESTION:
         return [hit.key for hit in retrieval.hits]
-    least = PHRASE_COVERAGE * len(reading.terms)
-    return [hit.key for hit in retrieval.hits if len(hit.terms) >= least]
+    asked = [frozenset(reading.terms), *map(frozenset, reading.messages)]
+    return [
+        hit.key
+        for hit in retrieval.hits
+        if any(
+            len(terms.intersection(hit.terms)) >= PHRASE_COVERAGE * len(terms) for terms in asked
+        )
+    ]
 
 
 def rank_by_text(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from commonplace.search.model import LexicalMatch, QueryTerm
-from commonplace.search.relevance.candidates import keep_covering, spread_over_files
+from commonplace.search.relevance.candidates import (
+    choose_message_holders,
+    keep_covering,
+    spread_over_files,
+)
 
 LOG = [f"/CHANGELOG.md#{number}" for number in range(40)]
 CODE = [f"/src/{number}.ts#0" for number in range(30)]
@@ -47,3 +51,13 @@ def test_terms_that_no_text_has_do_not_count() -> None:
     whole = matches("body", "empty", "json", count=1, score=5.0)
     kept = keep_covering([*matches("body", count=9, score=9.0), *whole], terms, 6)
     assert kept[-1:] == tuple(whole)
+
+
+def test_holders_of_a_message_come_by_how_much_of_it_they_hold() -> None:
+    little = matches("body", count=2, score=9.0)
+    most = matches("body", "empty", count=1, score=8.0)
+    whole = matches("body", "empty", "json", count=1, score=5.0)
+    chosen = choose_message_holders([*little, *most, *whole], TERMS, 30)
+    assert chosen == [whole[0].key, most[0].key]
+    assert choose_message_holders([*most, *whole], TERMS, 1) == [whole[0].key]
+    assert choose_message_holders(little, [QueryTerm("absent", 0, 7.0)], 30) == []
