@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from commonplace.context.engine.duplicates import merge_duplicates
 from commonplace.context.engine.judging import drop_described, judge, keep_likeliest
 from commonplace.context.engine.packing import fill_pack
-from commonplace.context.engine.session import is_known, remember
+from commonplace.context.engine.session import leave_out_known, remember
 from commonplace.context.engine.task import TaskReading
 from commonplace.context.errors import PACK_NOT_FOUND
 from commonplace.context.model import (
@@ -82,7 +82,8 @@ class ContextService:
             likely, beyond = keep_likeliest(likely, question.budget)
         judged = merge_duplicates(likely)
         shown = earlier.shown if earlier is not None else {}
-        new = [candidate for candidate in judged if not is_known(candidate, shown)]
+        parts = (leave_out_known(candidate, shown) for candidate in judged)
+        new = [candidate for candidate in parts if candidate is not None]
         with_evidence = {candidate.section for candidate in judged}
         notes = dict.fromkeys(
             [f"{section}: excluded here" for section in PackSection if section not in sections]

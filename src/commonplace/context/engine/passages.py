@@ -51,7 +51,7 @@ def complete_passages(
         lines = _complete((first, first + inner.count(b"\n")), functions.get(passage.path, ()))
         rows = content.decode("utf-8", "replace").split("\n")
         covered = taken.setdefault(passage.path, set())
-        chosen = _longest_run(_trim(rows, lines), covered)
+        chosen = longest_run(_trim(rows, lines), covered)
         if chosen is None:
             continue
         covered.update(range(chosen[0], chosen[1] + 1))
@@ -89,7 +89,7 @@ def _trim(rows: Sequence[str], lines: LineRange) -> LineRange:
     return (start, last) if last - start + 1 > LEAST_LINES else (first, last)
 
 
-def _longest_run(lines: LineRange, covered: set[int]) -> LineRange | None:
+def longest_run(lines: LineRange, covered: set[int]) -> LineRange | None:
     """Return the longest part that no better passage has; None if too little is left."""
     best: LineRange | None = None
     start: int | None = None
