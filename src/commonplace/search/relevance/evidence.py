@@ -172,6 +172,12 @@ class EvidenceReader:
             worth /= 1 + 0.35 * (place.depth or 0)
             if worth > best:
                 best, reason = worth, _name_place(place)
+        for place in self._reading.modules:
+            share = module_share(candidate.path, place.path)
+            if share and place.symbol is not None and self._defines(candidate, place.symbol):
+                worth = (self._weights.path + self._weights.exact) * share
+                if worth > best:
+                    best, reason = worth, _name_place(place)
         finding.add("path", best, reason)
         stem = candidate.path.rpartition("/")[2].partition(".")[0]
         words = (
@@ -245,6 +251,12 @@ def path_share(path: str, named: str) -> float:
     if same == min(len(ours), len(theirs)):
         return 1.0 if same > 1 or len(theirs) == 1 else 0.7
     return 0.2 + 0.15 * (same - 1)
+
+
+def module_share(path: str, module: str) -> float:
+    """Return how well a module, a path without an extension, fits a file; see `path_share`."""
+    folder, _, name = path.rpartition("/")
+    return path_share(f"{folder}/{name.partition('.')[0]}", module)
 
 
 def defines(text: str, name: str) -> bool:

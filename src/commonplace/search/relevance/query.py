@@ -86,6 +86,7 @@ class QueryReading:
     phrases: tuple[str, ...] = ()  # texts that may stand in a file as they are
     wants_tests: bool = False
     wants_prose: bool = False
+    modules: tuple[NamedPlace, ...] = ()  # files that a qualified name may stand for, by stem
 
     @property
     def is_code(self) -> bool:
@@ -113,6 +114,7 @@ class QueryReading:
 _WORDS = re.compile(r"[^\W\d]\w*")
 # a name, perhaps qualified, perhaps called; digits and a lone word are judged later
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*){0,8}(?:\(\)?)?")
+_QUALIFIED = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){1,8}")
 _SEPARATORS = re.compile(r"\.|::|->|#")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]")
 _DEFINES = re.compile(
@@ -210,7 +212,17 @@ def _read_short(text: str, stripped: str) -> QueryReading:
         places,
         _short_phrases(stripped, words),
         *_wanted(stripped),
+        _modules_of(stripped),
     )
+
+
+def _modules_of(stripped: str) -> tuple[NamedPlace, ...]:
+    """Read `org.acme.net.Client` as the name Client in org/acme/net/Client or org/acme/net."""
+    if _QUALIFIED.fullmatch(stripped) is None:
+        return ()
+    parts = stripped.split(".")
+    paths = ("/".join(parts[:length]) for length in range(len(parts), 1, -1))
+    return tuple(NamedPlace(path, symbol=parts[-1]) for path in paths)
 
 
 def _short_shape(stripped: str, words: list[str], named: bool) -> QueryShape:

@@ -107,6 +107,22 @@ def test_a_path_finds_its_file() -> None:
     assert path_share("/src/net/tcp.rs", "src/net/udp.rs") == 0
 
 
+@pytest.mark.parametrize(
+    ("query", "path", "text"),
+    [
+        ("org.acme.net.Client", "/java/org/acme/net/Client.java", "public class Client {"),
+        ("acme.net.Client", "/src/acme/net.py", "class Client:"),
+    ],
+)
+def test_a_qualified_name_is_worth_more_where_it_is_defined(
+    query: str, path: str, text: str
+) -> None:
+    defined = judge(query, text, path)
+    imported = judge(query, f"import {query};", "/java/org/acme/App.java")
+    elsewhere = judge(query, text, "/other/place/Client2.java")
+    assert defined.evidence > imported.evidence > elsewhere.evidence
+
+
 def test_kinds_of_files_move_the_odds_unless_asked_for() -> None:
     assert judge("parse_url", "", "/tests/test_url.py").log_odds < 0
     assert judge("test parse_url", "", "/tests/test_url.py").log_odds > 0
