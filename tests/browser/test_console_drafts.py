@@ -170,3 +170,41 @@ def test_live_parts_come_back_after_a_restart(new_visitor: VisitorFactory, tmp_p
         expect(uptime).to_contain_text("0 min")
         before = uptime.inner_text()
         expect(uptime).not_to_have_text(before)
+
+
+def test_texts_in_two_tabs_are_both_kept(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    visitor.sign_in(keyed[1]["write"])
+    first, second = visitor.page, visitor.page.context.new_page()
+    for page in (first, second):
+        page.goto(f"{visitor.origin}/console/new-memory", wait_until="load")
+    first.get_by_label("What to remember").fill("Typed in the first tab.")
+    second.get_by_label("What to remember").fill("Typed in the second tab.")
+    second.close()
+    first.close()
+    later = visitor.page.context.new_page()
+    later.goto(f"{visitor.origin}/console/new-memory")
+    expect(later.get_by_role("button", name="Restore it")).to_have_count(2)
+    later.get_by_role("button", name="Restore it").last.click()
+    expect(later.get_by_label("What to remember")).to_have_value("Typed in the first tab.")
+
+
+def test_text_of_another_tab_is_kept_when_a_form_is_saved(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    visitor.sign_in(keyed[1]["write"])
+    first, second = visitor.page, visitor.page.context.new_page()
+    for page in (first, second):
+        page.goto(f"{visitor.origin}/console/new-memory", wait_until="load")
+    second.get_by_label("What to remember").fill("Still being typed.")
+    first.get_by_label("Title").fill("Saved first")
+    first.get_by_label("What to remember").fill("Typed and saved.")
+    first.get_by_role("button", name="Save").click()
+    expect(first.get_by_role("heading", name="Saved first")).to_be_visible()
+    visitor.wait_for_scripts()
+    second.close()
+    visitor.go("/console/new-memory")
+    expect(first.get_by_role("button", name="Restore it")).to_have_count(1)
+    first.get_by_role("button", name="Restore it").click()
+    expect(first.get_by_label("What to remember")).to_have_value("Still being typed.")

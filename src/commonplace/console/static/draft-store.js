@@ -1,13 +1,20 @@
 // Where drafts are kept: short ones in localStorage, long ones and files in IndexedDB, which has
-// room for documents of many megabytes.
-// Each person who uses this browser has drafts of their own.
+// room for documents of many megabytes. Each person who uses this browser has drafts of their own.
+//
+// A form may be open in several tabs. Each open page writes a draft of its own (`writer`); a
+// record has the newest draft, and the others in `earlier`. A page replaces and removes only its
+// own draft and those that it has read: the text in another tab stays.
 const PERSON = document.documentElement.dataset.person ?? "";
 const PREFIX = `commonplace:draft:${PERSON}:`;
+const SENT_PREFIX = `commonplace:sent:${PERSON}:`;
 const DATABASE = `commonplace-drafts:${PERSON}`;
 const STORE = "drafts";
 const MAX_LOCAL_CHARS = 200_000;
 
+export const WRITER = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
+
 let opened = null;
+const inDatabase = new Set(); // names of forms with a draft there
 
 function open() {
   opened ??= new Promise((resolve, reject) => {
@@ -29,8 +36,26 @@ async function run(mode, work) {
   });
 }
 
-// Return a kept draft that is short, or null. It is there at once.
-export function readShortDraft(name) {
+// Replace the record of a form in one transaction.
+function changeLarge(name, change) {
+  return run("readwrite", (store) => {
+    const read = store.get(name);
+    read.onsuccess = () => {
+      const drafts = change(draftsOf(read.result));
+      if (drafts.length) store.put(recordOf(drafts), name); else store.delete(name);
+      if (drafts.length) inDatabase.add(name); else inDatabase.delete(name);
+    };
+    return read;
+  });
+}
+
+function changeShort(name, change) {
+  const drafts = change(draftsOf(readRecord(name)));
+  if (drafts.length) localStorage.setItem(PREFIX + name, JSON.stringify(recordOf(drafts)));
+  else localStorage.removeItem(PREFIX + name);
+}
+
+function readRecord(name) {
   try {
     return JSON.parse(localStorage.getItem(PREFIX + name));
   } catch {
@@ -38,63 +63,110 @@ export function readShortDraft(name) {
   }
 }
 
-function isShort(draft) {
-  const texts = Object.values(draft.fields).flat();
-  const files = Object.keys(draft.files ?? {});
-  return !files.length && texts.reduce((sum, text) => sum + text.length, 0) <= MAX_LOCAL_CHARS;
+function draftsOf(record) {
+  if (!record) return [];
+  const {earlier = [], ...latest} = record;
+  return [latest, ...earlier].filter((draft) => draft.fields);
 }
 
-// Return a kept draft, or null.
-export async function readDraft(name) {
-  const local = readShortDraft(name);
+function recordOf([latest, ...earlier]) {
+  return {...latest, earlier};
+}
+
+export function identityOf(draft) {
+  return `${draft.writer ?? ""} ${draft.at}`;
+}
+
+// The newest draft of each writer, newest first. Drafts of an older console have no writer.
+function newest(drafts) {
+  const found = new Map();
+  for (const draft of [...drafts].sort((one, other) => other.at - one.at)) {
+    const key = draft.writer ?? identityOf(draft);
+    if (!found.has(key)) found.set(key, draft);
+  }
+  return [...found.values()];
+}
+
+// Return the drafts of a form that are short, newest first. They are there at once.
+export function readShortDrafts(name) {
+  return newest(draftsOf(readRecord(name)));
+}
+
+// Return all drafts of a form, newest first.
+export async function readDrafts(name) {
+  let large = [];
   try {
-    const large = (await run("readonly", (store) => store.get(name))) ?? null;
-    if (large && !(local?.at > large.at)) return large;
-    if (large && local.isEarly) { // it was kept before the large one had been read
-      const {earlier = [], ...latest} = large;
-      return {...local, earlier: [...(local.earlier ?? []), latest, ...earlier]};
-    }
+    large = draftsOf(await run("readonly", (store) => store.get(name)));
   } catch {
     // a browser without IndexedDB, or in a private window
   }
-  return local;
+  if (large.length) inDatabase.add(name);
+  return newest([...large, ...draftsOf(readRecord(name))]);
 }
 
-// Keep a draft. Rejects if the browser has no room for it. Short drafts are kept at once, so that
+function isShort(draft) {
+  if (Object.keys(draft?.files ?? {}).length) return false;
+  const texts = Object.values(draft?.fields ?? {}).flat();
+  return texts.reduce((sum, text) => sum + text.length, 0) <= MAX_LOCAL_CHARS;
+}
+
+// Keep the draft of this page, or none, and remove drafts that a person has decided about, named
+// by their identities. Rejects if the browser has no room. Short drafts are kept at once, so that
 // they survive a page that is closed in the same moment.
-export async function keepDraft(name, draft) {
+export async function keepDraft(name, draft, decided) {
+  const others = (stored) => stored.filter(
+    (other) => other.writer !== WRITER && !decided.has(identityOf(other)));
+  const change = (stored) => newest([...(draft ? [draft] : []), ...others(stored)]);
   if (isShort(draft)) {
     try {
-      localStorage.setItem(PREFIX + name, JSON.stringify(draft));
+      changeShort(name, change);
+      if (inDatabase.has(name)) await changeLarge(name, others);
       return;
     } catch {
       // full: IndexedDB has more room
     }
   }
-  await run("readwrite", (store) => store.put(draft, name));
-  localStorage.removeItem(PREFIX + name);
+  await changeLarge(name, change);
+  changeShort(name, others);
 }
 
-export async function forgetDraft(name) {
-  localStorage.removeItem(PREFIX + name);
+// Note what a form that is being sent has read and written, for `forgetSent` on the next page.
+export function noteSent(name, known) {
   try {
-    await run("readwrite", (store) => store.delete(name));
+    sessionStorage.setItem(SENT_PREFIX + name, JSON.stringify([WRITER, ...known]));
+  } catch {
+    // no room: all drafts of the form are forgotten when it was saved
+  }
+}
+
+// Forget the drafts of a form that was saved, but not what is typed in other tabs.
+export async function forgetSent(name) {
+  const sent = JSON.parse(sessionStorage.getItem(SENT_PREFIX + name));
+  sessionStorage.removeItem(SENT_PREFIX + name);
+  const known = new Set(sent ?? []);
+  const others = (stored) => (sent === null ? [] : stored.filter(
+    (draft) => !known.has(draft.writer) && !known.has(identityOf(draft))));
+  changeShort(name, others);
+  try {
+    await changeLarge(name, others);
   } catch {
     // nothing was kept there
   }
 }
 
 export async function forgetOlderThan(oldest) {
+  const recent = (stored) => stored.filter((draft) => draft.at > oldest);
   for (const key of Object.keys(localStorage)) {
-    if (key.startsWith(PREFIX) && !(readShortDraft(key.slice(PREFIX.length))?.at > oldest)) {
-      localStorage.removeItem(key);
-    }
+    if (!key.startsWith(PREFIX)) continue;
+    const name = key.slice(PREFIX.length);
+    const drafts = draftsOf(readRecord(name));
+    if (recent(drafts).length < drafts.length || !drafts.length) changeShort(name, recent);
   }
   try {
     const names = await run("readonly", (store) => store.getAllKeys());
     for (const name of names) {
-      const draft = await run("readonly", (store) => store.get(name));
-      if (!(draft?.at > oldest)) await run("readwrite", (store) => store.delete(name));
+      const drafts = draftsOf(await run("readonly", (store) => store.get(name)));
+      if (recent(drafts).length < drafts.length || !drafts.length) await changeLarge(name, recent);
     }
   } catch {
     // nothing was kept there

@@ -5,7 +5,8 @@
 // <meta name="saved-draft">. Fields inside data-no-draft are left out; a file input with
 // data-draft-file is kept with its file.
 import {
-  forgetDraft, forgetOlderThan, keepDraft, readDraft, readShortDraft,
+  WRITER, forgetOlderThan, forgetSent, identityOf, keepDraft, noteSent, readDrafts,
+  readShortDrafts,
 } from "./draft-store.js";
 
 const KEEP_DAYS = 30;
@@ -88,8 +89,6 @@ function fill(form, draft) {
   }
 }
 
-export const forget = forgetDraft;
-
 function button(label, kind, act) {
   const made = document.createElement("button");
   made.type = "button";
@@ -122,33 +121,32 @@ function offer(form, draft, restore, discard) {
 function watch(form) {
   const name = form.dataset.draft;
   const original = fieldsOf(form, {asSent: true});
-  const worthOffering = (draft) => {
-    const {earlier = [], ...latest} = draft ?? {};
+  const known = new Set(); // drafts that this page has read; others are of other tabs
+  const worthOffering = (drafts) => {
     const shown = fieldsOf(form);
-    return [latest, ...earlier].filter((kept) => kept.fields &&
-      (!(isIn(kept.fields, original) || isIn(kept.fields, shown)) ||
-        Object.keys(kept.files ?? {}).length)).slice(0, MAX_EARLIER);
+    const read = drafts.filter((kept) => kept.writer !== WRITER);
+    read.forEach((kept) => known.add(identityOf(kept)));
+    return read.filter((kept) =>
+      !(isIn(kept.fields, original) || isIn(kept.fields, shown)) ||
+        Object.keys(kept.files ?? {}).length).slice(0, MAX_EARLIER);
   };
-  let undecided = worthOffering(readShortDraft(name));
+  let undecided = worthOffering(readShortDrafts(name));
   let carried = {}; // fields that the form may not show now, because a part of it was replaced
   let timer = 0;
   let isRead = false;
-  let isEarlyKept = false;
 
   const carry = () => { carried = {...carried, ...fieldsOf(form)}; };
   const save = () => {
     const files = filesOf(form);
     carry();
     const isUnchanged = isIn(carried, original) && !Object.keys(files).length;
-    const draft = {
-      fields: isUnchanged ? {} : carried, files, at: Date.now(),
-      base: form.dataset.draftBase ?? "", earlier: undecided, isEarly: !isRead,
-    };
     if (isUnchanged && !isRead) return undefined;
-    isEarlyKept = !isRead;
-    if (isUnchanged && !undecided.length) return forgetDraft(name);
-    const kept = isUnchanged ? {...undecided[0], earlier: undecided.slice(1)} : draft;
-    return keepDraft(name, kept).then(
+    const draft = {
+      fields: carried, files, at: Date.now(), base: form.dataset.draftBase ?? "", writer: WRITER,
+    };
+    const decided = new Set(known);
+    undecided.forEach((kept) => decided.delete(identityOf(kept)));
+    return keepDraft(name, isUnchanged ? null : draft, decided).then(
       () => { delete form.dataset.draftFull; },
       () => { form.dataset.draftFull = "true"; }, // no room: warn before the page is left
     );
@@ -184,13 +182,12 @@ function watch(form) {
     clearTimeout(timer);
     changedLater();
   };
-  form.addEventListener("submit", flush);
+  form.addEventListener("submit", () => { flush(); noteSent(name, known); });
   window.addEventListener("pagehide", flush);
 
-  readDraft(name).then((draft) => {
-    undecided = worthOffering(draft);
+  readDrafts(name).then((drafts) => {
+    undecided = worthOffering(drafts);
     isRead = true;
-    if (isEarlyKept) save();
     [...undecided].reverse().forEach((kept) => offer(
       form, kept,
       () => { decide(kept); restore(kept); save(); },
@@ -210,7 +207,7 @@ export function startDrafts(within) {
     isStarted = true;
     forgetOlderThan(Date.now() - KEEP_DAYS * 24 * 3600 * 1000);
     const saved = document.querySelector("meta[name=saved-draft]");
-    if (saved) forgetDraft(saved.content);
+    if (saved) forgetSent(saved.content);
   }
   within.querySelectorAll("form[data-draft]:not([data-watched])").forEach((form) => {
     form.dataset.watched = "true";
