@@ -104,3 +104,33 @@ def test_the_page_works_without_scripts(new_visitor: VisitorFactory, keyed: Keye
     expect(page.get_by_role("region", name="Left out")).to_contain_text(
         "lessons, passages, operations."
     )
+
+
+def test_a_task_is_kept_until_it_was_asked(visitor: Visitor, keyed: Keyed) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    page = visitor.page
+    visitor.go("/console/context")
+    page.get_by_label("Task or prompt").fill("Round the totals\nof the ledger")
+    page.reload()
+    page.get_by_role("button", name="Restore it").click()
+    expect(page.get_by_label("Task or prompt")).to_have_value("Round the totals\nof the ledger")
+    page.get_by_role("button", name="Show the context").click()
+    page.wait_for_url("**/console/context?task=**")
+    visitor.wait_for_scripts()
+    visitor.go("/console/context")
+    expect(page.get_by_label("Task or prompt")).to_have_value("")
+    expect(page.get_by_role("button", name="Restore it")).to_have_count(0)
+
+
+def test_a_task_that_is_too_long_for_an_address_is_told(visitor: Visitor, keyed: Keyed) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    page = visitor.page
+    visitor.go(f"/console/context?task={'ledger+' * 600}")
+    expect(
+        page.get_by_text("Only the first 4,000 characters of the task were used.")
+    ).to_be_visible()
+    visitor.go("/console/context")
+    area = page.get_by_label("Task or prompt")
+    area.fill("x" * 3_999)
+    area.press_sequentially("yz")  # the address would be too long for a server
+    assert area.input_value() == "x" * 3_999 + "y"

@@ -89,11 +89,16 @@ async def show(page: Page) -> Response:
         page.query("since"),
         page.query("explain") == "on",
     )
+    shown: JsonObject = {
+        "form": form,
+        "max_task": MAX_TASK,
+        "is_cut": len(page.query("task")) > MAX_TASK,
+    }
     if not (form.task or form.paths):
-        return page.render("pages/context.html", form=form, pack=None, error=None)
+        return page.render("pages/context.html", pack=None, error=None, **shown)
     answer = await page.call("context", form.arguments)
     if answer.error is not None:
-        return page.render("pages/context.html", form=form, pack=None, error=answer.error)
+        return page.render("pages/context.html", pack=None, error=answer.error, **shown)
     pack = answer.output
     sections = [
         (*SECTIONS[name], [_show_item(item) for item in pack[name]])
@@ -102,7 +107,7 @@ async def show(page: Page) -> Response:
     ]
     return page.render(
         "pages/context.html",
-        form=form,
+        **shown,
         pack=pack,
         error=None,
         sections=sections,
