@@ -178,3 +178,27 @@ def test_filters_of_the_list_change_the_address_as_a_person_types(
     assert page.url == shown
     expect(page.get_by_label("Access")).to_have_value("reads")
     expect(page.get_by_role("link", name="rekall_add")).to_have_count(0)
+
+
+def test_the_answer_is_copied_where_the_browser_has_no_clipboard(
+    new_visitor: VisitorFactory, tmp_path: Path
+) -> None:
+    """Browsers offer the clipboard to scripts only on https and localhost."""
+    without_clipboard = (
+        'Object.defineProperty(Navigator.prototype, "clipboard", {value: undefined})'
+    )
+    with serve_http(tmp_path) as server:
+        visitor = new_visitor(server.address)
+        visitor.page.add_init_script(without_clipboard)
+        visitor.go("/console/tools/health_check")
+        page = visitor.page
+        page.get_by_role("button", name="Call", exact=True).click()
+        page.get_by_text("Raw", exact=True).click()
+        visitor.wait_for_scripts()
+        for _ in range(2):
+            page.get_by_role("button", name="Copy answer").click()
+        expect(page.get_by_text("Copied.")).to_have_count(1)
+        visitor.go("/console/tools/memory_list")
+        field = page.get_by_role("textbox").first
+        field.press("Control+v")
+        expect(field).to_have_value(re.compile('"status"'))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from starlette.responses import Response, StreamingResponse
@@ -12,6 +13,7 @@ from commonplace.console.errors import SignedOut
 from commonplace.console.page import Page
 
 INTERVAL_SECONDS = 2.0
+LINE_ENDS = re.compile("\r\n?|\n")
 MAX_SECONDS = 900.0  # browsers connect again, with the permissions of that moment
 
 RenderParts = Callable[[], Awaitable[Mapping[str, str]]]
@@ -34,7 +36,7 @@ async def _events(page: Page, render_parts: RenderParts, interval: float) -> Asy
     sent: dict[str, str] = {}
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + MAX_SECONDS
-    yield "retry: 1000\n\n"
+    yield "retry: 1000\nid: 1\n\n"  # a browser that connects again names the last id
     while loop.time() < ends_at and not page.parts.stopping.is_set():
         try:
             parts = await render_parts()
@@ -52,6 +54,9 @@ async def _events(page: Page, render_parts: RenderParts, interval: float) -> Asy
 
 
 def format_event(name: str, text: str) -> str:
-    """Format an event whose data may have several lines."""
-    data = "".join(f"data: {line}\n" for line in text.split("\n"))
+    """Format an event whose data may have several lines.
+
+    Browsers end a line at a carriage return too: text after it would be a field of its own.
+    """
+    data = "".join(f"data: {line}\n" for line in LINE_ENDS.split(text))
     return f"event: {name}\n{data}\n"

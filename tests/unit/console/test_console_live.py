@@ -43,7 +43,7 @@ def test_a_part_is_sent_when_it_has_changed() -> None:
         collect([{"a": "1", "b": "x"}, {"a": "1", "b": "x"}, {"a": "2", "b": "x"}])
     )
     assert events == [
-        "retry: 1000\n\n",
+        "retry: 1000\nid: 1\n\n",
         "event: a\ndata: 1\n\n",
         "event: b\ndata: x\n\n",
         ": alive\n\n",
@@ -58,6 +58,13 @@ def test_a_person_who_is_signed_out_is_told() -> None:
 
 def test_lines_of_a_part_become_lines_of_data() -> None:
     assert format_event("a", "<p>\nx</p>") == "event: a\ndata: <p>\ndata: x</p>\n\n"
+
+
+def test_a_carriage_return_does_not_begin_another_field() -> None:
+    hostile = "a\revent: signed-out\r\nb\r"
+    assert format_event("x", hostile) == (
+        "event: x\ndata: a\ndata: event: signed-out\ndata: b\ndata: \n\n"
+    )
 
 
 def test_a_stream_ends_soon_after_the_server_stops() -> None:

@@ -4,6 +4,7 @@ import {startDrafts} from "./drafts.js";
 import {startEditors} from "./editor.js";
 import {startLive} from "./live.js";
 import {startPalette} from "./palette.js";
+import {focusedIn, isPressed, restoreFocus, whenReleased} from "./replace.js";
 import {isFreshPage, wasTouched} from "./untouched.js";
 
 const csrfToken = document.querySelector("meta[name=csrf-token]")?.content ?? "";
@@ -25,18 +26,44 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (isRepeated && request.triggeringEvent?.type !== "submit") event.preventDefault();
 });
 ["htmx:sendError", "htmx:responseError"].forEach((failure) => {
-  document.addEventListener(failure, (event) => lastFilters.delete(event.detail.elt));
+  document.addEventListener(failure, (event) => lastFilters.delete(event.detail?.elt));
 });
 
-// An answer with an error page replaces the document's content instead of being ignored.
+// An answer that comes while something is pressed in what it would replace is asked for again
+// later, because the press would be lost. An error page is shown where the result would have been;
+// a proxy that answers for a server that restarts has no page to show.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status >= 400) event.detail.shouldSwap = true;
+  const {requestConfig: request, target, xhr} = event.detail;
+  if (isPressed(target)) {
+    event.detail.shouldSwap = false;
+    lastFilters.delete(request.elt);
+    whenReleased(target, () => request.elt.dispatchEvent(new Event("change")));
+    return;
+  }
+  if (!xhr.responseText.includes(`id="${target.id}"`)) showAnswerWithoutPart(event.detail);
+  const focused = focusedIn(target);
+  if (!focused || !event.detail.shouldSwap) return;
+  document.addEventListener("htmx:afterSettle", () => {
+    restoreFocus(document.getElementById(target.id), focused);
+  }, {once: true});
 });
+
+function showAnswerWithoutPart(answer) {
+  answer.shouldSwap = answer.xhr.responseText.includes('<main id="main"');
+  answer.selectOverride = "#main > *";
+  answer.swapOverride = "innerHTML";
+  lastFilters.delete(answer.requestConfig.elt); // the same filters may be sent again
+  if (!answer.shouldSwap) say("The server could not answer. Try again in a moment.", "bad");
+}
+
 document.addEventListener("htmx:sendError", () => {
   say("The server does not answer. Your text is kept; try again in a moment.", "bad");
 });
 
 export function say(text, kind = "good") {
+  document.querySelectorAll(".toast").forEach((shown) => { // the same again replaces it
+    if (shown.firstElementChild.textContent === text) shown.remove();
+  });
   const toast = document.createElement("div");
   toast.className = `toast ${kind}`;
   const message = document.createElement("p");
@@ -79,11 +106,31 @@ document.addEventListener("click", async (event) => {
   if (target.matches("[data-copy]")) {
     const named = target.dataset.copy && document.getElementById(target.dataset.copy);
     const source = named || target.parentElement.querySelector("pre");
-    await navigator.clipboard.writeText("value" in source ? source.value : source.textContent);
-    say("Copied.");
+    const isCopied = await copy("value" in source ? source.value : source.textContent);
+    if (isCopied) say("Copied.");
+    else say("The browser did not allow to copy. Select the text and press Ctrl+C.", "bad");
   }
   if (target.matches("[data-dialog]")) document.getElementById(target.dataset.dialog).showModal();
 });
+
+// Browsers have the clipboard only on https and localhost; the older command works everywhere.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const focused = document.activeElement;
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "visually-hidden";
+    document.body.append(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    focused?.focus({preventScroll: true});
+    return isCopied;
+  }
+}
 
 function selectAll(all) {
   const boxes = all.closest("table").querySelectorAll("tbody input[type=checkbox]");
@@ -121,10 +168,18 @@ function catchUp() {
   });
 }
 
+// On a narrow screen the navigation is a row that scrolls.
+function showPlaceInNavigation() {
+  const here = document.querySelector(".side nav [aria-current]");
+  const row = here?.closest("nav");
+  if (row) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
+
 document.addEventListener("htmx:afterSettle", (event) => enhance(event.detail.elt));
 document.addEventListener("DOMContentLoaded", catchUp); // htmx was there first
 if (!document.documentElement.dataset.theme && prefersDark) {
   document.querySelectorAll("[data-theme-form]").forEach((form) => offerTheme(form, "light"));
 }
+showPlaceInNavigation();
 startPalette();
 enhance(document);

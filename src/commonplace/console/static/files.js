@@ -15,7 +15,12 @@ async function toggle(link, button) {
   if (button.hasAttribute("aria-busy")) return; // pressed again before the entries came
   if (!isOpen && !list) {
     button.setAttribute("aria-busy", "true");
-    const answer = await fetch(link.dataset.branch);
+    const answer = await fetch(link.dataset.branch).catch(() => null);
+    if (!answer) { // the server restarts: the button can be pressed again
+      button.removeAttribute("aria-busy");
+      document.dispatchEvent(new CustomEvent("htmx:sendError"));
+      return undefined;
+    }
     if (answer.redirected || !answer.ok) return location.assign(link.href);
     const made = new DOMParser().parseFromString(await answer.text(), "text/html");
     list = made.querySelector("ul");
@@ -26,6 +31,7 @@ async function toggle(link, button) {
   }
   list.hidden = isOpen;
   button.setAttribute("aria-expanded", String(!isOpen));
+  return undefined;
 }
 
 function addToggles(within) {

@@ -1,5 +1,7 @@
 // Live parts: <div data-live="ADDRESS"> listens to server-sent events. The name of an event is the
 // id of the element whose content it replaces; the HTML was rendered and escaped by the server.
+import {changeContent, whenUnused} from "./replace.js";
+
 const RETRY_MILLISECONDS = 2000;
 let isTold = false;
 
@@ -22,13 +24,17 @@ async function isSignedOut(address) {
 function listen(root) {
   let source = null;
   let retry = 0;
+  let isAgain = false;
   const open = () => {
     if (source || document.hidden || !root.isConnected) return;
-    source = new EventSource(root.dataset.live);
+    const address = new URL(root.dataset.live, location.href);
+    if (isAgain) address.searchParams.set("again", "1"); // a part may have been replaced before
+    isAgain = true;
+    source = new EventSource(address);
     source.addEventListener("open", () => root.removeAttribute("data-offline"));
     root.querySelectorAll("[data-live-part]").forEach((part) => {
       source.addEventListener(part.id, (event) => {
-        if (root.isConnected) part.innerHTML = event.data; else close();
+        if (root.isConnected) whenUnused(part, () => changeContent(part, event.data)); else close();
       });
     });
     source.addEventListener("signed-out", () => { close(); tellSignedOut(); });

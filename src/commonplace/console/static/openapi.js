@@ -1,5 +1,6 @@
 // OpenAPI: a form with data-part="ID" is sent in the background, and only the element with this id
 // is replaced, so that a chosen file and the text stay where they are.
+import {focusedIn, restoreFocus, whenReleased} from "./replace.js";
 import {isFreshPage} from "./untouched.js";
 
 const MAX_EDITED_BYTES = 400_000;
@@ -9,6 +10,18 @@ function keepFiles(before, after) {
     const same = after.querySelector(`input[type=file][name="${input.name}"]`);
     if (same && input.files.length) same.files = input.files;
   });
+}
+
+// Wait until nothing of a part is being pressed, then show other content in it.
+async function show(part, fresh, isStale = () => false) {
+  await new Promise((resolve) => { whenReleased(part, resolve); });
+  if (isStale()) return;
+  const focused = focusedIn(part);
+  keepFiles(part, fresh);
+  part.replaceChildren(...fresh.childNodes);
+  restoreFocus(part, focused);
+  document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: part}}));
+  part.querySelector("#hit")?.scrollIntoView({block: "center"});
 }
 
 // The newest request of each part. The answer to an earlier one would replace a newer result.
@@ -29,11 +42,7 @@ async function send(form, submitter) {
     if (isStale()) return;
     const made = new DOMParser().parseFromString(text, "text/html");
     const fresh = made.getElementById(part.id) ?? made.querySelector("main");
-    keepFiles(part, fresh);
-    part.replaceChildren(...fresh.childNodes);
-    document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: part}}));
-    const hit = part.querySelector("#hit");
-    if (hit) hit.scrollIntoView({block: "center"});
+    await show(part, fresh, isStale);
   } catch {
     if (!isStale()) document.dispatchEvent(new CustomEvent("htmx:sendError")); // tells the person
   } finally {
@@ -58,10 +67,8 @@ async function load(part) {
     if (answer.redirected) return location.reload();
     const made = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = made.getElementById(part.id) ?? made.querySelector("main");
-    part.replaceChildren(...fresh.childNodes);
+    await show(part, fresh);
     part.removeAttribute("aria-busy");
-    document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: part}}));
-    part.querySelector("#hit")?.scrollIntoView({block: "center"});
   } catch {
     document.dispatchEvent(new CustomEvent("htmx:sendError"));
   }

@@ -1,4 +1,6 @@
 // Command palette: Ctrl+K opens it; results are links that the server renders.
+import {changeContent, whenReleased} from "./replace.js";
+
 const DELAY_MILLISECONDS = 120;
 const LATE_MILLISECONDS = 400; // a group was late: ask again
 const MAX_TRIES = 10;
@@ -15,7 +17,8 @@ export function startPalette() {
   async function find(tries = 1) {
     running?.abort();
     running = new AbortController();
-    const project = new URLSearchParams(location.search).get("project") ?? "";
+    const isInFiles = location.pathname.startsWith("/console/files"); // elsewhere it is a filter
+    const project = (isInFiles && new URLSearchParams(location.search).get("project")) || "";
     const wanted = new URLSearchParams({part: "1", q: input.value, project});
     const address = `/console/find?${wanted}`;
     const text = input.value;
@@ -23,8 +26,10 @@ export function startPalette() {
       const answer = await fetch(address, {signal: running.signal});
       if (answer.redirected) return location.assign(answer.url);
       if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const html = await answer.text();
+      await new Promise((resolve) => { whenReleased(results, resolve); });
       const chosen = results.querySelector("a.active")?.href;
-      results.innerHTML = await answer.text();
+      changeContent(results, html);
       if (shown === text) { // asked again for a late group: keep the choice
         [...results.querySelectorAll("a")].find((link) => link.href === chosen)?.classList.add("active");
       }
