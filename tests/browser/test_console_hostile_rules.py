@@ -74,7 +74,7 @@ def views(memory: str) -> list[tuple[str, str]]:
         ("/console/instructions?tab=graph&look=raw", "flowchart TB"),
         (f"/console/instructions?tab=graph&edges={image}&most={image}", "Copy source"),
         ("/console/instructions?tab=governance", "Review overdue"),
-        ("/console/instructions?tab=usage", "last used"),
+        ("/console/instructions?tab=usage", "Last used"),
         ("/console/instructions?tab=feedback", "Feedback:"),
         (rule, "Relations"),
         (f"{rule}?view=source", "Entry"),

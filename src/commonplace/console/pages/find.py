@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.responses import Response
 
@@ -17,8 +18,10 @@ from commonplace.console.errors import CallFailed
 from commonplace.console.page import NAVIGATION, Page, PageRoute
 from commonplace.console.rendering import quote_path, url
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.ref import RefKind
 
 MAX_PER_GROUP = 6
+MAX_EVERYWHERE = 12  # passages, often several of one file
 MAX_QUERY = 200
 MAX_NOTE = 120
 PALETTE_SECONDS = 0.25
@@ -134,7 +137,7 @@ async def _find_memories(page: Page, query: str) -> list[Finding]:
 async def _find_files(page: Page, query: str) -> list[Finding]:
     project = await _known_project(page)
     if not project:
-        return []
+        return await _find_everywhere(page, query, RefKind.FILE)
     arguments = {"project": project, "query": query, "limit": MAX_PER_GROUP}
     found = await page.ask("file_search", arguments)
     places: dict[str, Finding] = {}
@@ -143,6 +146,23 @@ async def _find_files(page: Page, query: str) -> list[Finding]:
         note = " ".join(chunk["chunk_content"].split())[:MAX_NOTE]
         address = url("/files", project=project, path=path, q=query)
         places.setdefault(path, Finding(path, address, note))
+    return list(places.values())
+
+
+async def _find_operations(page: Page, query: str) -> list[Finding]:
+    return await _find_everywhere(page, query, RefKind.OPENAPI)
+
+
+async def _find_everywhere(page: Page, query: str, kind: RefKind) -> list[Finding]:
+    """Search all projects; the passages of a file are one finding."""
+    arguments = {"query": query, "kinds": [kind], "limit": MAX_EVERYWHERE}
+    found = await page.ask("search_all", arguments)
+    places: dict[str, Finding] = {}
+    for item in found["results"]:
+        place = str(item["ref"]).partition("#")[0] if kind is RefKind.FILE else str(item["ref"])
+        title = unquote(place.removeprefix(f"{kind}:")) if kind is RefKind.FILE else item["title"]
+        note = " ".join(str(item["snippet"]).split())[:MAX_NOTE]
+        places.setdefault(place, Finding(title, url("/open", ref=item["ref"]), note))
     return list(places.values())
 
 
@@ -171,5 +191,6 @@ SEARCHES: tuple[tuple[str, Search], ...] = (
     ("Instructions", _find_instructions),
     ("Files", _find_files),
     ("Memory", _find_memories),
+    ("API operations", _find_operations),
 )
 ROUTES = (PageRoute("/find", show),)

@@ -13,8 +13,8 @@ from commonplace.console.rendering import format_time
 MAX_ITEMS = 100
 COLUMNS = (
     {"key": "id", "title": "Id", "kind": "id"},
-    {"key": "uses", "title": "uses", "kind": "num"},
-    {"key": "used", "title": "last used", "kind": "time"},
+    {"key": "uses", "title": "Uses", "kind": "num"},
+    {"key": "used", "title": "Last used", "kind": "time"},
 )
 
 
