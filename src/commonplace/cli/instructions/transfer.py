@@ -97,7 +97,7 @@ def _import_rule_files(source: Path, mode: str, total: JsonObject) -> None:
 
 
 def _find_rule_files(source: Path) -> Iterator[str]:
-    from commonplace.instructions.adapters.places import find_format
+    from commonplace.instructions.rulefiles.formats import find_format
     from commonplace.instructions.use_cases.rule_files.repository import RuleRepository
 
     yield from filter(find_format, RuleRepository.at(source).survey().files)

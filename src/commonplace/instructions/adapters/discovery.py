@@ -6,9 +6,8 @@ import posixpath
 from dataclasses import dataclass
 
 from commonplace.instructions.adapters.dialects import DIALECTS
-from commonplace.instructions.adapters.places import find_format
 from commonplace.instructions.adapters.reading import RuleReading, is_amp_file, read_rule_file
-from commonplace.instructions.rulefiles.formats import UNREAD
+from commonplace.instructions.rulefiles.formats import UNREAD, find_format
 from commonplace.instructions.rulefiles.front_matter import split_front_matter
 from commonplace.instructions.rulefiles.imports import imported_paths, resolve
 from commonplace.instructions.rulefiles.situation import RuleTree, decode

@@ -6,7 +6,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-from commonplace.instructions.rulefiles.formats import RuleFormat, format_of
+from commonplace.instructions.rulefiles.formats import format_of
 
 RULE_FOLDERS = (
     (".claude", ("rules", "skills")),
@@ -22,10 +22,6 @@ RULE_FOLDERS = (
 )
 _KINDS = dict(RULE_FOLDERS)
 _SUFFIX = re.compile(r"(?:\.instructions\.md|\.mdc|\.md|\.txt)\Z", re.I)
-_LOOSE = (
-    (re.compile(r".*\.mdc\Z"), ".cursor/rules/x.mdc"),
-    (re.compile(r".*\.instructions\.md\Z"), ".github/instructions/x.instructions.md"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +33,6 @@ class RulePlace:
     owner: str
     stem: str
     loose: bool = False
-
-
-def find_format(path: str) -> RuleFormat | None:
-    """Return the kind of a rule file, also of one in a collection; None if it is not one."""
-    known = format_of(path)
-    if known is not None:
-        return known
-    for pattern, example in _LOOSE:
-        if pattern.match(path):
-            return format_of(example)
-    return None
 
 
 def place_of(path: str) -> RulePlace:

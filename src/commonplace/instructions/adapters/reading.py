@@ -13,11 +13,12 @@ from commonplace.instructions.adapters.dialects import (
     spell_amp_glob,
 )
 from commonplace.instructions.adapters.marker import read_file_marker, read_sections
-from commonplace.instructions.adapters.places import RulePlace, find_format, move_globs, place_of
+from commonplace.instructions.adapters.places import RulePlace, move_globs, place_of
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
 from commonplace.instructions.adapters.yaml_header import plain
 from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.fields import MAX_BODY_CHARS, MAX_TITLE_CHARS
+from commonplace.instructions.rulefiles.formats import find_format
 from commonplace.instructions.rulefiles.front_matter import RuleText, split_front_matter
 from commonplace.instructions.rulefiles.markdown_code import blank_code
 

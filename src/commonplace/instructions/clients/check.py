@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commonplace.instructions.clients import codex
-from commonplace.instructions.rulefiles.formats import UNREAD, RuleFormat, format_of
+from commonplace.instructions.rulefiles.formats import UNREAD, RuleFormat, find_format, format_of
 from commonplace.instructions.rulefiles.front_matter import (
     NO_HEADER,
     NOT_YAML,
@@ -57,10 +57,12 @@ def check_rule_files(tree: RuleTree) -> RuleReport:
     files: list[tuple[str, str]] = []
     findings: list[RuleFinding] = []
     for path in paths:
-        known = format_of(path)
+        known = find_format(path)
         if known is not None:
             files.append((path, known.client))
-            findings += _check_file(tree, path, known, paths)
+            # The globs of a file in a collection are about other repositories.
+            others = paths if format_of(path) is not None else None
+            findings += _check_file(tree, path, known, others)
         for pattern, reason in UNREAD:
             if pattern.match(path):
                 findings.append(
@@ -73,7 +75,7 @@ def check_rule_files(tree: RuleTree) -> RuleReport:
 
 
 def _check_file(
-    tree: RuleTree, path: str, known: RuleFormat, paths: tuple[str, ...]
+    tree: RuleTree, path: str, known: RuleFormat, paths: tuple[str, ...] | None
 ) -> Iterator[RuleFinding]:
     data = tree.read(path)
     if data is None:
@@ -87,7 +89,8 @@ def _check_file(
     rule = split_front_matter(text)
     yield from _check_length(path, text, known)
     yield from _check_header(path, rule, known)
-    yield from _check_globs(path, text, rule, known, paths)
+    if paths is not None:
+        yield from _check_globs(path, text, rule, known, paths)
     if known.client in ("claude-code", "gemini"):
         yield from _check_imports(tree, path, rule.body)
     if known.client == "skills":

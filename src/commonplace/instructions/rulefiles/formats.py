@@ -61,3 +61,18 @@ UNREAD = (
 def format_of(path: str) -> RuleFormat | None:
     """Return the kind of a rule file; None if a path is not one."""
     return next((known for known in FORMATS if known.pattern.match(path)), None)
+
+
+_LOOSE = (
+    (re.compile(r".*\.mdc\Z"), ".cursor/rules/x.mdc"),
+    (re.compile(r".*\.instructions\.md\Z"), ".github/instructions/x.instructions.md"),
+)
+"""Files outside every rule folder, as in a collection, and a place where they could be."""
+
+
+def find_format(path: str) -> RuleFormat | None:
+    """Return the kind of a rule file, also of one in a collection; None if it is not one."""
+    known = format_of(path)
+    if known is not None:
+        return known
+    return next((format_of(place) for pattern, place in _LOOSE if pattern.match(path)), None)

@@ -123,3 +123,12 @@ def test_sarif_names_places_that_hosts_can_open(repo: Path, run: Run) -> None:
         for result in sarif["results"]
     }
     assert ".clinerules/a%20b%23c.md" in uris
+
+
+def test_loose_files_of_a_collection_are_scanned(repo: Path, run: Run) -> None:
+    loose = repo / "collection/go.mdc"
+    loose.parent.mkdir()
+    loose.write_text("---\nglobs: **/*.nothing\n---\n# Go\n\nUse gofmt\u200b.\n")
+    report = run("rules", "check", repo, "--json", code=1)
+    found = [item["code"] for item in report["findings"] if item["path"] == "collection/go.mdc"]
+    assert found == ["invalid-front-matter", "hidden-character"]

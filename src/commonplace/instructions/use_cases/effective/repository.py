@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from commonplace.instructions.adapters.entries import entry_of
-from commonplace.instructions.adapters.places import RULE_FOLDERS, find_format, place_of
+from commonplace.instructions.adapters.places import RULE_FOLDERS, place_of
 from commonplace.instructions.adapters.reading import FoundRule, read_rule_file
 from commonplace.instructions.engine.effective.rule import (
     EffectiveCandidate,
@@ -16,6 +16,7 @@ from commonplace.instructions.engine.effective.rule import (
 from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.engine.scope.rule_scope import RuleScope
 from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.rulefiles.formats import find_format
 from commonplace.instructions.rulefiles.imports import (
     imported_paths,
     resolve,

@@ -8,10 +8,10 @@ from commonplace.instructions.adapters.entries import entry_of, rule_of
 from commonplace.instructions.adapters.losses import compare_rules
 from commonplace.instructions.adapters.marker import mark_section
 from commonplace.instructions.adapters.naming import candidate_id, numbered
-from commonplace.instructions.adapters.places import find_format
 from commonplace.instructions.adapters.rule import PortableRule
 from commonplace.instructions.adapters.writing import TARGETS, compose_file
 from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.rulefiles.formats import find_format
 from commonplace.instructions.use_cases.importing import EntryImportOptions, import_entries
 from commonplace.instructions.use_cases.parts import CatalogueParts
 from commonplace.instructions.use_cases.removing import RemovalOptions, remove

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from commonplace.instructions.adapters.discovery import ExaminedFile, examine
 from commonplace.instructions.adapters.entries import kept_of, rule_of
 from commonplace.instructions.adapters.losses import FieldLoss
-from commonplace.instructions.adapters.places import find_format
 from commonplace.instructions.adapters.reading import NO_TEXT, FoundRule, read_rule_file
 from commonplace.instructions.engine.mirror import MirrorPlan, Side, plan_mirror
 from commonplace.instructions.errors import CONFIRMATION_REQUIRED
 from commonplace.instructions.model import RuleOrigin
+from commonplace.instructions.rulefiles.formats import find_format
 from commonplace.instructions.use_cases.rule_files.importing import (
     CatalogueRules,
     make_origin,
