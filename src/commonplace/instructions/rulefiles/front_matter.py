@@ -20,7 +20,7 @@ _MISPLACED = re.compile(
     r"(?:globs|alwaysApply|applyTo|paths|inclusion|fileMatchPattern|trigger|description|name)"
     r"[ \t]*:"
 )
-NOT_YAML = "The front matter is not valid YAML; it was read line by line."
+NOT_YAML = "The front matter is not valid YAML; it was read field by field."
 NO_HEADER = (
     "It seems to begin with front matter, but is read as text: the first and the last line "
     "of front matter must be exactly ---."
@@ -43,7 +43,7 @@ class RuleText:
 
 
 def split_front_matter(text: str) -> RuleText:
-    """Split a rule file into fields and body; an unreadable header is read line by line."""
+    """Split a rule file into fields and body; an unreadable header is read field by field."""
     block = _BLOCK.match(text) if text.lstrip("\ufeff").startswith("---") else None
     if block is None or len(block[1]) > LONGEST_HEADER:
         misplaced = _MISPLACED.match(text) is not None
