@@ -155,7 +155,8 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "password of a netrc file",
         "machine",
-        rf"\bmachine\s{{1,9}}\S{{1,200}}\s{{1,9}}login\s{{1,9}}\S{{1,100}}\s{{1,9}}password\s{{1,9}}{_TYPED}",
+        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,100}\s{1,9}"
+        rf"password\s{{1,9}}{_TYPED}",
     ),
 )
 

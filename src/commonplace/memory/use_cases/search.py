@@ -28,7 +28,12 @@ from commonplace.memory.model import (
     one_supersedes_other,
 )
 from commonplace.memory.results import EntryHit, LinkGraph, SearchAnswer
-from commonplace.memory.retrieval.protocol import EntryIndex, EntryMatch, SearchText
+from commonplace.memory.retrieval.protocol import (
+    EntryIndex,
+    EntryMatch,
+    IndexMatches,
+    SearchText,
+)
 from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.text import clean_context, clean_text
 from commonplace.memory.use_cases.lookup import EntryLookup
@@ -73,11 +78,9 @@ class EntrySearch:
             self._index.require()
         text = SearchText(clean_text(text.query), clean_context(text.context)[0])
         wanted = wanted.cleaned()
-        candidates = max(
-            limit * CANDIDATES, JUDGED_MATCHES
-        )  # the verdict is the same for any limit
+        # The verdict is the same for any limit.
+        candidates = max(limit * CANDIDATES, JUDGED_MATCHES)
         found = await self._index.search(tenant, text, wanted, candidates)
-        searched = found.documents if wanted == EntryFilter() else 0  # a filter admits fewer
         ids = [match.entry_id for match in found.matches]
         entries, links, undecided, usage = await asyncio.gather(
             self._store.get_all(tenant, ids),
@@ -94,24 +97,19 @@ class EntrySearch:
             tenant, entries | await self._store.get_all(tenant, others - entries.keys())
         )
         now = self._clock()
-        hits = [
-            _rate(
-                entry,
-                match,
-                known,
-                opposed,
-                rate_reliability(entry, usage.get(entry.id, UNREAD), now),
-            )
+        rated = [
+            (entry, match, rate_reliability(entry, usage.get(entry.id, UNREAD), now))
             for match in found.matches
             if (entry := entries.get(match.entry_id)) is not None
         ]
+        hits = [_rate(entry, match, known, opposed, rating) for entry, match, rating in rated]
         hits.sort(key=lambda hit: (-hit.score * hit.reliability.weight, hit.entry.id))
         return SearchAnswer(
             tuple(hits[:limit]),
             found.total,
             found.semantic,
             self._index.loading,
-            _judge(text.query, found.model, hits, searched),
+            _judge(text.query, found, hits, is_filtered=wanted != EntryFilter()),
             language_of(text.query) if found.semantic and found.model is None else None,
             found.documents,
         )
@@ -141,23 +139,26 @@ class EntrySearch:
         return LinkGraph(root, distance, entries, shown, truncated)
 
 
-def _judge(query: str, model: str | None, hits: Sequence[EntryHit], entries: int) -> Verdict:
-    """Judge whether hits among entries answer a query that a model read, or that none read."""
+def _judge(
+    query: str, found: IndexMatches, hits: Sequence[EntryHit], *, is_filtered: bool
+) -> Verdict:
+    """Judge whether hits answer a query that a model read, or that no model read."""
     evidence = [
         MatchEvidence(
             hit.match.semantic or 0.0, (hit.match.lexical or 0.0) + AROUND_SHARE * hit.match.around
         )
         for hit in hits[:JUDGED_MATCHES]
     ]
-    if model is None or not hits:
+    if found.model is None or not hits:
         return judge_words(evidence)
     language = language_of(query)
-    lines = lines_of(model, language)
+    lines = lines_of(found.model, language)
     if lines is None:
         return Verdict.LIKELY
     # The words of an answer in another language say nothing, and its cosine is lower.
     is_foreign = language != language_of(hits[0].entry.text)
     fits_context = any(hit.match.around >= AROUND_LINE for hit in hits[:JUDGED_MATCHES])
+    entries = 0 if is_filtered else found.documents  # a filter admits fewer, nobody knows how many
     return judge(evidence, lines, entries=entries, may_answer=is_foreign or fits_context)
 
 
