@@ -74,8 +74,8 @@ def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     from commonplace.bootstrap.move_counts import FeedbackMover, UsageMover
     from commonplace.bootstrap.move_instructions import InstructionMover
     from commonplace.bootstrap.move_keys import KeyMover
-    from commonplace.bootstrap.move_memory import MemoryMover
-    from commonplace.bootstrap.move_rows import context_feedback_mover, proposal_mover
+    from commonplace.bootstrap.moving.memory import MemoryMover
+    from commonplace.bootstrap.moving.rows import context_feedback_mover, proposal_mover
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
 
     yield InstructionMover(settings, database)

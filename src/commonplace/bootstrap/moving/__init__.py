@@ -1,0 +1,1 @@
+"""Movers of the tables of a data folder: lessons, proposals, context feedback."""
