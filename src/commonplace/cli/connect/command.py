@@ -72,6 +72,12 @@ def connect(
     """
     file = CLIENT_FILES[client]
     around = Surroundings(expand_home("~"), Path.cwd(), os.environ)
+    if dry_run and (remove or plugin is not None):
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "--dry-run is for --write and --hooks; nothing was changed.",
+            hint="Leave it out to remove the entry or to write the plugin.",
+        )
     if remove:
         _report(client, remove_all(client, around), as_json)
         return

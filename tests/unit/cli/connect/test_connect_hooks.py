@@ -111,6 +111,16 @@ def test_a_file_of_ours_with_a_comment_of_somebody_is_kept(
     assert path.read_text() == "// mine\n{}\n"
 
 
+@pytest.mark.parametrize("option", [["--remove"], ["--plugin", "plugin"]])
+def test_a_dry_run_changes_nothing(
+    option: list[str], capsys: pytest.CaptureFixture[str], clean_home: Path
+) -> None:
+    run(capsys, "connect", "claude-code", "--hooks")
+    before = files_below(clean_home)
+    run(capsys, "connect", "claude-code", *option, "--dry-run", expect=2)
+    assert files_below(clean_home) == before
+
+
 def test_what_a_person_changed_meanwhile_is_kept(
     capsys: pytest.CaptureFixture[str], clean_home: Path
 ) -> None:
