@@ -37,8 +37,8 @@ _CAMEL_CASE = re.compile(r"[a-z]*(?:[A-Z]+[a-z]{2,}|\d{1,2})+$")
 _LOWER_RUN = re.compile(r"[a-z0-9]{8,}$")
 _SYMBOLS = frozenset("!#$%&*^?+~@=")
 _IN_PLACE = re.compile(
-    r"(?P<before>\becho\s+(?:-n\s+)?['\"]?)(?P<value>[^\s'\"|]{4,200})(?=['\"]?\s*\|\s*(?:sudo\s+-S|"
-    r"docker|podman|chpasswd|passwd|cryptsetup|gpg|helm))"
+    r"(?P<before>\becho\s+(?:-n\s+)?['\"]?)(?P<value>[^\s'\"|]{4,200})(?=['\"]?\s*\|\s*"
+    r"(?:sudo\s+-S|docker|podman|chpasswd|passwd|cryptsetup|gpg|helm))"
     r"|(?P<before2>\bopenssl\b[^\n|;&]{0,120}?\s-k\s+)(?P<value2>\S{4,200})"
     r"|(?P<before3>\bmongo(?:sh|dump|restore)?\b[^\n|;&]{0,120}?\s-p\s+)(?P<value3>\S{4,200})"
     r"|(?P<before4>--from-literal=[\w.-]{1,80}=)(?P<value4>\S{4,200})"
