@@ -27,6 +27,7 @@ DOUBTFUL = {
     FileKind.HISTORY: 0.1,
     FileKind.DATA: 0.5,
     FileKind.GENERATED: 0.1,
+    FileKind.BUILT: 0.5,
 }
 
 Line = tuple[FilePath, int]

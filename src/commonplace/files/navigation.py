@@ -308,7 +308,7 @@ class Navigation:
 def _rank(entry: SymbolDefinition, name: str) -> tuple[bool, bool, bool]:
     """Return what decides the order of definitions; equal ones stay in the order of paths."""
     definition = entry.definition
-    aside = kind_of_path(entry.path) in (FileKind.TEST, FileKind.GENERATED)
+    aside = kind_of_path(entry.path) in (FileKind.TEST, FileKind.GENERATED, FileKind.BUILT)
     return definition.name != name, definition.kind == "declaration", aside
 
 

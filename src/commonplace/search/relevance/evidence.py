@@ -56,6 +56,7 @@ class EvidenceWeights:
     history: float = 1.5  # log odds of change logs, unless a question or asked for
     test: float = 0.7  # log odds of tests, unless asked for
     generated: float = 2.0  # log odds of generated, vendored and lock files
+    built: float = 0.4  # log odds of built code: its source is the answer, where there is one
 
 
 WEIGHTS = EvidenceWeights()
@@ -199,6 +200,8 @@ class EvidenceReader:
         lost = 0.0
         if kind is FileKind.GENERATED:
             lost = weights.generated
+        elif kind is FileKind.BUILT:
+            lost = weights.built
         elif kind is FileKind.TEST and not reading.wants_tests:
             lost = weights.test
         elif kind is FileKind.HISTORY and reading.is_code and not reading.wants_prose:

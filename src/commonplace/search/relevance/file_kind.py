@@ -16,6 +16,7 @@ class FileKind(StrEnum):
     HISTORY = "history"  # what changed when: it names everything and answers little
     DATA = "data"
     GENERATED = "generated"
+    BUILT = "built"  # code that was made from other code, often of the same package
     OTHER = "other"
 
 
@@ -58,6 +59,11 @@ _VENDORED = _set(
     site-packages generated __generated__ _vendor
     """
 )
+_BUILT_FOLDERS = _set(
+    """
+    dist umd
+    """
+)
 _TEST_FOLDERS = _set(
     """
     test tests __tests__ spec specs testdata fixtures mock mocks __mocks__ e2e test_data
@@ -96,7 +102,7 @@ def kind_of_path(path: str) -> FileKind:
     if extension in _CODE:
         if folded & _TEST_FOLDERS or _TEST_NAME.search(stem):
             return FileKind.TEST
-        return FileKind.CODE
+        return FileKind.BUILT if folded & _BUILT_FOLDERS else FileKind.CODE
     is_prose = extension in _PROSE or not stem
     if is_prose and (folded & _HISTORY_FOLDERS or _HISTORY_NAME.match(name.lower())):
         return FileKind.HISTORY

@@ -149,3 +149,12 @@ def test_a_hostile_text_is_judged_in_linear_time() -> None:
         judge("parse_url", text)
         judge("parse the url of it all", text)
     assert time.process_time() - started < 5.0
+
+
+def test_built_code_comes_after_its_source() -> None:
+    text = "export function throttle() {"
+    source = judge("throttle", text, "/src/throttle.ts")
+    built = judge("throttle", text, "/dist/esm/throttle.js")
+    prose = judge("throttle", text, "/docs/throttle.md")
+    assert source.log_odds > built.log_odds > prose.log_odds
+    assert built.reasons["file_kind"] == "built"

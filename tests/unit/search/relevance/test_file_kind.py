@@ -35,6 +35,8 @@ from commonplace.search.relevance.file_kind import FileKind, kind_of_path
         ("/api/service_pb2.py", FileKind.GENERATED),
         ("/vendor/lib/a.go", FileKind.GENERATED),
         ("/locale/fr/django.po", FileKind.GENERATED),
+        ("/dist/esm/index.js", FileKind.BUILT),
+        ("/src/distance.ts", FileKind.CODE),
         ("/package.json", FileKind.DATA),
         ("/bin/run", FileKind.OTHER),
     ],
