@@ -187,6 +187,24 @@ def test_text_survives_a_closed_page_and_is_forgotten_when_it_was_saved(
     expect(page.get_by_text("Unsaved text from")).to_have_count(0)
 
 
+def test_the_place_of_an_upload_is_kept_until_it_was_done(visitor: Visitor, keyed: Keyed) -> None:
+    visitor.sign_in(keyed[1]["write"])
+    page = visitor.page
+    visitor.go("/console/files/upload?project=placed")
+    page.get_by_label("Into folder").fill("/a/long/folder")
+    page.reload()
+    page.get_by_role("button", name="Restore it").click()
+    expect(page.get_by_label("Into folder")).to_have_value("/a/long/folder")
+    file = {"name": "placed.md", "mimeType": "text/markdown", "buffer": b"Placed."}
+    page.get_by_label("Files: choose them").set_input_files(file)
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("Stored /a/long/folder/placed.md.")).to_be_visible()
+    visitor.wait_for_scripts()
+    visitor.go("/console/files/upload?project=placed")
+    expect(page.get_by_label("Into folder")).to_have_value("/")
+    expect(page.get_by_role("button", name="Restore it")).to_have_count(0)
+
+
 def test_a_long_draft_is_kept_in_the_database_of_the_browser(
     visitor: Visitor, keyed: Keyed
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Visitor, VisitorFactory, call, held_request
+from tests.browser.conftest import Visitor, VisitorFactory, call, held_request, wait_for
 from tests.server.conformance.program import Served
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -32,6 +32,13 @@ components:
     Pet: {{type: object, required: [name], properties: {{name: {{type: string}}}}}}
 """
 NEWER = "openapi: 3.1.0\ninfo: {title: Pets, version: 2.0.0}\npaths: {}\n"
+SLOW_DATABASE = """
+window.kept = 0;
+Object.defineProperty(IDBTransaction.prototype, "oncomplete", {set(act) {
+  const later = () => { act(); window.kept += this.mode === "readwrite" ? 1 : 0; };
+  this.addEventListener("complete", () => setTimeout(later, 300));
+}});
+"""
 Keyed = tuple[Served, dict[str, str], Path]
 
 
@@ -240,6 +247,21 @@ def test_a_small_file_becomes_text_that_is_kept_as_a_draft(
     visitor.go("/console/openapi")
     page.get_by_role("button", name="Restore it").click()
     expect(page.get_by_label("OpenAPI document", exact=True)).to_have_value(DOCUMENT)
+
+
+def test_a_text_is_kept_although_a_file_was_being_kept_before(
+    visitor: Visitor, keyed: Keyed, tmp_path: Path
+) -> None:
+    (tmp_path / "pets.yaml").write_text(DOCUMENT)
+    visitor.sign_in(keyed[1]["read"])
+    page = visitor.page
+    page.add_init_script(SLOW_DATABASE)
+    visitor.go("/console/openapi")
+    page.get_by_label("Or a file").set_input_files(tmp_path / "pets.yaml")
+    expect(page.get_by_label("OpenAPI document", exact=True)).to_have_value(DOCUMENT)
+    wait_for(page, lambda: bool(page.evaluate("window.kept")))
+    kept = page.evaluate("JSON.stringify(localStorage)")
+    assert "openapi: " in kept
 
 
 def test_a_pasted_document_is_stored_and_then_has_an_address(

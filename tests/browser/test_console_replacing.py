@@ -140,7 +140,7 @@ def test_a_press_on_a_result_opens_it_although_an_answer_comes(
     page.mouse.down()
     with page.expect_response("**/console/tools?q=rekall*"):
         held[0].continue_()
-    page.wait_for_function("!document.querySelector('form.htmx-request')")
+    expect(page.locator("form.htmx-request")).to_have_count(0)
     page.mouse.up()
     page.wait_for_url("**/console/tools/rekall_add**")
 
@@ -157,7 +157,7 @@ def test_an_answer_that_came_during_a_press_is_shown_after_it(
     page.mouse.down()
     with page.expect_response("**/console/tools?q=rekall*"):
         held[0].continue_()
-    page.wait_for_function("!document.querySelector('form.htmx-request')")
+    expect(page.locator("form.htmx-request")).to_have_count(0)
     expect(page.get_by_role("link", name="health_check")).to_be_visible()
     page.mouse.move(640, 5)
     page.mouse.up()

@@ -258,6 +258,7 @@ def test_forms_work_without_scripts(new_visitor: VisitorFactory, keyed: Keyed) -
     expect(page.get_by_text("Answered in")).to_be_visible()
     page.get_by_text("Raw", exact=True).click()
     expect(page.locator("details[open] pre").first).to_contain_text('"status"')
+    expect(page.get_by_role("button", name="Copy answer")).to_be_hidden()  # it needs scripts
     visitor.go("/console/audit")
     page.get_by_label("Reads too").check()
     page.get_by_label("Tool", exact=True).fill("health_check")

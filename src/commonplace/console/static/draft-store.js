@@ -15,6 +15,7 @@ export const WRITER = `${Date.now().toString(36)}-${Math.random().toString(36).s
 
 let opened = null;
 const inDatabase = new Set(); // names of forms with a draft there
+const rounds = new Map(); // how often the draft of a form was kept
 
 function open() {
   opened ??= new Promise((resolve, reject) => {
@@ -101,7 +102,7 @@ export async function readDrafts(name) {
     // a browser without IndexedDB, or in a private window
   }
   if (large.length) inDatabase.add(name);
-  return newest([...large, ...draftsOf(readRecord(name))]);
+  return newest([...draftsOf(readRecord(name)), ...large]); // of the same time, the short one
 }
 
 function isShort(draft) {
@@ -114,6 +115,8 @@ function isShort(draft) {
 // by their identities. Rejects if the browser has no room. Short drafts are kept at once, so that
 // they survive a page that is closed in the same moment.
 export async function keepDraft(name, draft, decided) {
+  const round = (rounds.get(name) ?? 0) + 1;
+  rounds.set(name, round);
   const others = (stored) => stored.filter(
     (other) => other.writer !== WRITER && !decided.has(identityOf(other)));
   const change = (stored) => newest([...(draft ? [draft] : []), ...others(stored)]);
@@ -126,8 +129,9 @@ export async function keepDraft(name, draft, decided) {
       // full: IndexedDB has more room
     }
   }
+  inDatabase.add(name);
   await changeLarge(name, change);
-  changeShort(name, others);
+  if (rounds.get(name) === round) changeShort(name, others); // else a newer draft may be there
 }
 
 // Note what a form that is being sent has read and written, for `forgetSent` on the next page.

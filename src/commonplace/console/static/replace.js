@@ -9,7 +9,7 @@ function release() {
 }
 
 document.addEventListener("pointerdown", (event) => { pressed = event.target; }, true);
-["pointerup", "pointercancel", "dragend"].forEach((name) => {
+["pointerup", "pointercancel", "dragend", "contextmenu"].forEach((name) => {
   document.addEventListener(name, release, true);
 });
 window.addEventListener("blur", release); // the button may be released in another window
@@ -34,7 +34,10 @@ function resume() {
   }
 }
 ["pointerover", "pointerout", "selectionchange"].forEach((name) => {
-  document.addEventListener(name, () => { if (waiting.size) setTimeout(resume); });
+  document.addEventListener(name, (event) => {
+    if (event.buttons === 0) pressed = null; // it was released in a frame or a menu
+    if (waiting.size) setTimeout(resume);
+  });
 });
 
 function wait(part, isBusy, act) {

@@ -17,6 +17,7 @@ from commonplace.kernel.json_types import Json
 from commonplace.kernel.paths import number_segment, spell_segment
 
 MAX_SPELLINGS = 20  # numbers tried for a name that has to be spelled
+DRAFT = "upload"
 NOT_TEXT = "is not UTF-8 text. Encode it, for example as Base64, and upload that."
 
 
@@ -43,7 +44,7 @@ async def receive(page: Page) -> Response:
     if outcomes and all(outcome.kind == "good" for outcome in outcomes):
         count = format_count(len(outcomes), "file")
         text = outcomes[0].text if len(outcomes) == 1 else f"Stored {count} in {place.path or '/'}."
-        return page.redirect("/files", Flash(text), **place.arguments)
+        return page.redirect("/files", Flash(text, saved_draft=DRAFT), **place.arguments)
     return await _show(page, place, outcomes, is_sent=True)
 
 
@@ -57,6 +58,7 @@ async def _show(
         projects=[entry["project"] for entry in found["projects"]],
         outcomes=outcomes,
         is_sent=is_sent,
+        draft=DRAFT,
     )
 
 
