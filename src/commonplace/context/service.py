@@ -77,11 +77,9 @@ class ContextService:
         keys = {candidate.use_key for candidate in found}
         weights = await self._packs.weights(caller.tenant, keys)
         likely = drop_described(judge(found, weights))
-        beyond: dict[PackSection, int] = {}
-        if earlier is None:  # else those that are shown already would take the places
-            likely, beyond = keep_likeliest(likely, question.budget)
-        judged = merge_duplicates(likely)
         shown = earlier.shown if earlier is not None else {}
+        likely, beyond = keep_likeliest(likely, question.budget, len(shown))
+        judged = merge_duplicates(likely)
         parts = (leave_out_known(candidate, shown) for candidate in judged)
         new = [candidate for candidate in parts if candidate is not None]
         with_evidence = {candidate.section for candidate in judged}

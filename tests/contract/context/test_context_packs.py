@@ -57,6 +57,27 @@ def test_one_call_brings_rules_lessons_and_passages_with_lines(office: Office) -
     assert pack["lessons"][0]["text"] == LOCKED
 
 
+def test_a_large_pack_has_what_its_best_passage_calls(office: Office) -> None:
+    office.write(
+        "/tax/rates.py",
+        "class Rates:\n    def levy(self, country):\n        return self.table[country]\n",
+    )
+    office.write("/billing/invoice.py", INVOICE.replace("sum(", "levy("))
+    task = "Round the invoice total half up in round_invoice_total"
+    invoice = "file:shop/billing/invoice.py#L6-L9"
+    assert refs(office.context(task, project="shop"), "files") == [invoice]
+    large = office.context(task, budget=4000, project="shop")
+    assert [(item["ref"], item["why"]) for item in large["files"]][1:] == [
+        ("file:shop/tax/rates.py#L2-L3", "called by invoice.py:6")
+    ]
+    for item in large["files"]:
+        opened = office.call("open_ref", refs=[item["ref"]])
+        assert opened["items"][0]["text"].rstrip("\n") == item["text"]
+        assert item["updated"]
+    unrelated = office.context("Choose a colour for the garden fence", budget=4000, project="shop")
+    assert "files" not in unrelated
+
+
 def test_an_unrelated_task_gets_the_rules_that_always_apply_and_nothing_else(
     office: Office,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_PASSAGES = 20
 MOST_PROJECTS = 8  # searched where no project is named
+NEIGHBOURS_FROM_BUDGET = 4_000  # a smaller pack has no room behind the passages
+NEIGHBOUR_CHANCE = 0.9  # of the last passage's: neighbours come behind all of them
+_RELATIONS = {"enclosing": "around", "callee": "called by", "caller": "calls"}
 _REASONS = ("defines", "exact", "path", "file_name")
 
 
@@ -85,6 +89,46 @@ class FilePassageSource:
             chunk = found.chunks[passage.at]
             entry = contents[chunk.path][2]
             candidates.append(_candidate(chunk, project, passage.lines, passage.text, entry, task))
+        if task.question.budget >= NEIGHBOURS_FROM_BUDGET:
+            candidates += await self._neighbours(files, caller.apikey_hash, candidates)
+        return candidates
+
+    async def _neighbours(
+        self, files: FilesService, tenant: str, passages: Sequence[ContextCandidate]
+    ) -> list[ContextCandidate]:
+        """Return what calls the best passage, what it calls, and what is around it."""
+        if files.navigation is None or not passages:
+            return []
+        best = passages[0]
+        ref = Ref.parse(best.ref)
+        assert ref.lines is not None
+        assert ref.project is not None
+        project = Project(ref.project)
+        found = await files.navigation.neighbours(tenant, project, FilePath(ref.key), ref.lines)
+        known = [Ref.parse(passage.ref) for passage in passages]
+        chance = NEIGHBOUR_CHANCE * min(passage.chance for passage in passages)
+        candidates = []
+        for neighbour in found:
+            lines = (neighbour.start_line, neighbour.end_line)
+            place = Ref(RefKind.FILE, neighbour.path, ref.project, lines=lines)
+            if any(_overlap(place, other) for other in known):
+                continue
+            known.append(place)
+            content, _, entry = await self._read(files, tenant, project, neighbour.path)
+            rows = content.decode("utf-8", "replace").split("\n")
+            why = f"{_RELATIONS[neighbour.relation]} {ref.key.rpartition('/')[2]}:{ref.lines[0]}"
+            candidates.append(
+                replace(
+                    best,
+                    ref=str(place),
+                    text="\n".join(rows[lines[0] - 1 : lines[1]]),
+                    why=why,
+                    chance=chance,
+                    line=lines[0],
+                    updated=_spell_time(entry),
+                    explain={"neighbour": neighbour.relation},
+                )
+            )
         return candidates
 
     async def _read(
@@ -100,6 +144,13 @@ class FilePassageSource:
             else None
         )
         return whole.content, _functions(outline), whole.entry
+
+
+def _overlap(place: Ref, other: Ref) -> bool:
+    """Return whether two references to lines have a line in common."""
+    if place.key != other.key or place.lines is None or other.lines is None:
+        return False
+    return place.lines[0] <= other.lines[1] and other.lines[0] <= place.lines[1]
 
 
 def _functions(outline: FileOutline | None) -> tuple[LineRange, ...]:
@@ -127,7 +178,6 @@ def _candidate(
     ]
     if words := task.spell(tuple(explain.get("matched", ()))):
         reasons.append(words)
-    changed = entry.updated_at if entry is not None else None
     return ContextCandidate(
         PackSection.FILES,
         str(Ref(RefKind.FILE, chunk.path, project, lines=lines)),
@@ -138,7 +188,7 @@ def _candidate(
         topic=judge_topic(chunk.words, cosine),
         named=is_distinctive(explain),
         line=lines[0],
-        updated=datetime.fromtimestamp(changed / 1e6, UTC).isoformat() if changed else "",
+        updated=_spell_time(entry),
         explain={
             **explain_topic(chunk.words, cosine),
             **{
@@ -148,6 +198,13 @@ def _candidate(
             },
         },
     )
+
+
+def _spell_time(entry: FileEntry | None) -> str:
+    """Return when a file changed, in ISO 8601."""
+    if entry is None or entry.updated_at is None:
+        return ""
+    return datetime.fromtimestamp(entry.updated_at / 1e6, UTC).isoformat()
 
 
 def _spell(reason: object) -> str:

@@ -142,7 +142,6 @@ def search(
 def _print_found(found: JsonObject, *, why: bool) -> None:
     """Print results with what speaks against them; without results, the nearest entries."""
     results = found["results"]
-    marked = ("marks",) if any(_marks(r) for r in results) else ()
     explained = ("why", "strength", "freshness") if why else ()
     rows = [
         (
@@ -151,13 +150,15 @@ def _print_found(found: JsonObject, *, why: bool) -> None:
             r["type"],
             r["title"],
             r["snippet"],
-            *((_marks(r),) if marked else ()),
             *(_explain(r["why"]) if why else ()),
         )
         for r in results
     ]
     if rows:
-        out.print(table(("id", "score", "type", "title", "snippet", *marked, *explained), rows))
+        out.print(table(("id", "score", "type", "title", "snippet", *explained), rows))
+    for result in results:
+        if marks := _marks(result):
+            out.print(plain_text(f"  {result['id']}: {marks}"), soft_wrap=True)
     for near in found.get("nearest", ()):
         out.print(f"  nearest: {near['id']} {near['title']}", markup=False)
     if not rows:

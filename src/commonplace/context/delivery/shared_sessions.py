@@ -16,11 +16,12 @@ from commonplace.context.delivery.sessions import (
     encode_state,
     session_key,
 )
-from commonplace.context.store.postgres import QUERIES
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")
+QUERIES = load_postgres_queries("commonplace.context.delivery", "hook_sessions.sql")
 
 
 class SharedSessions:

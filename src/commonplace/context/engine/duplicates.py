@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from commonplace.context.model import ContextCandidate, PackSection
 
@@ -15,18 +15,24 @@ SHINGLE_WORDS = 3
 LEAST_WORDS = 8  # shorter texts are the same only if they are equal
 READ_CHARACTERS = 20_000
 MOST_NAMED = 5  # references of the same text that an item names
+INDEX_STEP = 4  # every which shingle of a long text finds it
+LEAST_SAMPLED = 128  # shingles of a long text
+_BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
-Shape = frozenset[tuple[str, ...]]
-"""The shingles of a text: every run of SHINGLE_WORDS words, or the words of a short one."""
 
-_WORD = re.compile(r"[^\W_]+")
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The shingles of a text, hashed: runs of SHINGLE_WORDS words, or all words of a short one."""
+
+    shingles: frozenset[int]
+    indexed: Sequence[int]  # enough of them to find texts that say the same
 
 
 def merge_duplicates(candidates: Iterable[ContextCandidate]) -> list[ContextCandidate]:
     """Keep the first of those that say the same; it names the others."""
     kept: list[ContextCandidate] = []
-    shapes: list[Shape] = []
-    by_shingle: dict[tuple[str, ...], list[int]] = {}
+    shapes: list[_Shape] = []
+    by_shingle: dict[int, list[int]] = {}
     places: dict[str, int] = {}
     for candidate in candidates:
         if candidate.ref in places:
@@ -40,36 +46,37 @@ def merge_duplicates(candidates: Iterable[ContextCandidate]) -> list[ContextCand
             places[candidate.ref] = same
             continue
         places[candidate.ref] = len(kept)
-        for shingle in shape:
+        for shingle in shape.indexed:
             by_shingle.setdefault(shingle, []).append(len(kept))
         kept.append(candidate)
         shapes.append(shape)
     return kept
 
 
-def _read_shape(text: str) -> Shape:
-    words = _WORD.findall(text[:READ_CHARACTERS].lower())
-    if not words:
-        return frozenset()
+def _read_shape(text: str) -> _Shape:
+    words = text[:READ_CHARACTERS].lower().translate(_BLANKS).split()
     if len(words) < LEAST_WORDS:
-        return frozenset({tuple(words)})
-    return frozenset(zip(*(words[at:] for at in range(SHINGLE_WORDS)), strict=False))
+        whole = [hash(tuple(words))] if words else []
+        return _Shape(frozenset(whole), whole)
+    runs = zip(*(words[at:] for at in range(SHINGLE_WORDS)), strict=False)
+    hashed = list(map(hash, runs))
+    step = INDEX_STEP if len(hashed) >= LEAST_SAMPLED else 1
+    return _Shape(frozenset(hashed), hashed[::step])
 
 
 def _find_same(
     candidate: ContextCandidate,
-    shape: Shape,
+    shape: _Shape,
     kept: Sequence[ContextCandidate],
-    shapes: Sequence[Shape],
-    by_shingle: Mapping[tuple[str, ...], Sequence[int]],
+    shapes: Sequence[_Shape],
+    by_shingle: Mapping[int, Sequence[int]],
 ) -> int | None:
-    shared: dict[int, int] = {}
-    for shingle in shape:
-        for at in by_shingle.get(shingle, ()):
-            shared[at] = shared.get(at, 0) + 1
-    for at, count in sorted(shared.items()):
-        small, large = sorted((len(shape), len(shapes[at])))
+    alike = {at for shingle in shape.shingles & by_shingle.keys() for at in by_shingle[shingle]}
+    for at in sorted(alike):
+        other = shapes[at].shingles
+        small, large = sorted((len(shape.shingles), len(other)))
         files = candidate.section is kept[at].section is PackSection.FILES
-        if small >= COMPARABLE * large and count >= (SAME_CODE if files else CONTAINED) * small:
+        least = (SAME_CODE if files else CONTAINED) * small
+        if small >= COMPARABLE * large and len(shape.shingles & other) >= least:
             return at
     return None

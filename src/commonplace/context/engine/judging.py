@@ -85,23 +85,24 @@ def drop_described(candidates: Iterable[ContextCandidate]) -> list[ContextCandid
 
 
 def keep_likeliest(
-    candidates: Iterable[ContextCandidate], budget: int
+    candidates: Iterable[ContextCandidate], budget: int, shown: int = 0
 ) -> tuple[list[ContextCandidate], dict[PackSection, int]]:
     """Return the candidates of each section that a budget may have room for, and how many more.
 
-    Candidates come in the order of `judge`. Binding ones are all kept.
+    Candidates come in the order of `judge`. As many binding ones as fit are kept beside the others,
+    and `shown` more of each: so many may be left out because the session has them.
     """
-    most = max(LEAST_KEPT, budget // SMALLEST_ITEM)
+    most = max(LEAST_KEPT, budget // SMALLEST_ITEM) + shown
     kept: list[ContextCandidate] = []
-    counts: dict[PackSection, int] = {}
+    counts: dict[tuple[PackSection, bool], int] = {}
     beyond: dict[PackSection, int] = {}
     for candidate in candidates:
-        section = candidate.section
-        if candidate.binding or counts.get(section, 0) < most:
-            counts[section] = counts.get(section, 0) + 1
+        kind = (candidate.section, candidate.binding)
+        if counts.get(kind, 0) < most:
+            counts[kind] = counts.get(kind, 0) + 1
             kept.append(candidate)
         else:
-            beyond[section] = beyond.get(section, 0) + 1
+            beyond[candidate.section] = beyond.get(candidate.section, 0) + 1
     return kept, beyond
 
 

@@ -9,10 +9,13 @@ again if tokens are left at the end.
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from commonplace.context.engine.excerpt import cut_lines_around, cut_prose
+from commonplace.context.engine.judging import SMALLEST_ITEM
 from commonplace.context.engine.task import TaskReading
 from commonplace.context.engine.wire import MOST_TOKENS, count_item, count_json, count_pack
 from commonplace.context.model import ContextCandidate, ContextPack, PackItem, PackSection
@@ -79,6 +82,36 @@ def fill_pack(
             return replace(pack, tokens=tokens)
 
 
+class _Waiting:
+    """Candidates whose turn did not come yet: queues of each section, the likeliest first."""
+
+    def __init__(self, candidates: Sequence[ContextCandidate]) -> None:
+        self._candidates = candidates
+        self._queues: dict[tuple[PackSection, bool], deque[int]] = {}
+        for at in sorted(range(len(candidates)), key=lambda at: (-candidates[at].chance, at)):
+            self._queues.setdefault(self._queue_of(at), deque()).append(at)
+
+    def heads(self) -> list[int]:
+        """Return the first of every queue: one of them is next."""
+        return [queue[0] for queue in self._queues.values() if queue]
+
+    def take(self, at: int) -> None:
+        """Remove a head."""
+        self._queues[self._queue_of(at)].popleft()
+
+    def chances(self, section: PackSection) -> list[float]:
+        """Return the highest chances of a section, in descending order."""
+        best = (
+            self._candidates[at].chance
+            for is_binding in (True, False)
+            for at in islice(self._queues.get((section, is_binding), ()), MOST_FOLLOWING)
+        )
+        return sorted(best, reverse=True)[:MOST_FOLLOWING]
+
+    def _queue_of(self, at: int) -> tuple[PackSection, bool]:
+        return self._candidates[at].section, self._candidates[at].binding
+
+
 class _Filling:
     """The choice of items for one pack."""
 
@@ -109,17 +142,17 @@ class _Filling:
 
     def run(self) -> None:
         """Choose references of binding rules first, then everything by its chance."""
-        waiting = list(range(len(self._candidates)))
-        for at in waiting:
-            if self._candidates[at].binding:
-                self._put(at, self._make(self._candidates[at], "", cut=True))
-        while waiting:
-            at = max(waiting, key=self._turn)
-            waiting.remove(at)
+        for at, candidate in enumerate(self._candidates):
+            if candidate.binding:
+                self._put(at, self._make(candidate, "", cut=True))
+        waiting = _Waiting(self._candidates)
+        while heads := waiting.heads():
+            at = max(heads, key=self._turn)
+            waiting.take(at)
             self._choose(at, waiting)
         for at in list(self._chosen):
             if self._chosen[at].cut:
-                self._choose(at, ())
+                self._choose(at, _Waiting(()))
 
     def _turn(self, at: int) -> tuple[bool, bool, float, int]:
         """Return what decides whose turn it is."""
@@ -129,12 +162,17 @@ class _Filling:
 
     def _worth(self, at: int) -> float:
         candidate = self._candidates[at]
-        return candidate.chance * DECAY ** self._counts.get(candidate.section, 0)
+        return candidate.chance * self._decay(candidate.section)
 
-    def _choose(self, at: int, waiting: Sequence[int]) -> None:
+    def _decay(self, section: PackSection) -> float:
+        return DECAY ** self._counts.get(section, 0)
+
+    def _choose(self, at: int, waiting: _Waiting) -> None:
         candidate = self._candidates[at]
         reserved = self._cost(at)
         room = self.left + reserved
+        if not reserved and room < SMALLEST_ITEM:
+            return
         whole = self._make(candidate, candidate.text)
         allowed = self._share(at, waiting, room)
         if whole.tokens + SEPARATOR_TOKENS <= min(room, allowed):
@@ -146,30 +184,23 @@ class _Filling:
         if at in self._chosen:
             self._counts[candidate.section] = self._counts.get(candidate.section, 0) + 1
 
-    def _share(self, at: int, waiting: Sequence[int], room: int) -> int:
+    def _share(self, at: int, waiting: _Waiting, room: int) -> int:
         """Return what a candidate may take, by the chances that wait.
 
         Of another section the best one counts, of its own the next few, less each time.
         """
         section = self._candidates[at].section
-        others: dict[PackSection, float] = {}
-        following: list[float] = []
-        for other in waiting:
-            candidate = self._candidates[other]
-            if candidate.section is section:
-                following.append(candidate.chance)
-            else:
-                others[candidate.section] = max(
-                    others.get(candidate.section, 0.0), self._worth(other)
-                )
-        following.sort(reverse=True)
-        decay = DECAY ** self._counts.get(section, 0)
+        others = sum(
+            max(waiting.chances(other), default=0.0) * self._decay(other)
+            for other in PackSection
+            if other is not section
+        )
         beside = sum(
-            chance * decay * FOLLOWING**place
-            for place, chance in enumerate(following[:MOST_FOLLOWING], 1)
+            chance * self._decay(section) * FOLLOWING**place
+            for place, chance in enumerate(waiting.chances(section), 1)
         )
         own = self._worth(at)
-        share = own / (own + sum(others.values()) + beside) if own else 0.0
+        share = own / (own + others + beside) if own else 0.0
         return max(int(share * room), LEAST_SHARE_TOKENS)
 
     def _shorten(self, candidate: ContextCandidate, most: int) -> PackItem | None:

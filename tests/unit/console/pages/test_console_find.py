@@ -35,6 +35,8 @@ def fill(caller: FakeCaller) -> None:
     caller.replies["file_projects"] = Answer({"projects": [{"project": "demo"}]})
     chunk = {"file_path": "/a.md", "chunk_content": "some\n  text"}
     caller.replies["file_search"] = Answer({"chunks": [chunk, chunk]})
+    found = {"ref": "openapi:demo/api.yaml#/paths/~1rules/get", "title": "GET /rules"}
+    caller.replies["search_all"] = Answer({"results": [{**found, "snippet": "List rules"}]})
 
 
 def titles(page: str) -> list[str]:
@@ -59,12 +61,20 @@ def test_nothing_typed_shows_the_pages(inside: TestClient, caller: FakeCaller) -
 
 def test_pages_tools_and_content_are_found(inside: TestClient) -> None:
     page = inside.get("/console/find?part=1&q=rule").text
-    assert titles(page) == ["Tools", "Instructions", "Files", "Memory", "Search on a page"]
+    assert titles(page) == [
+        "Tools",
+        "Instructions",
+        "Files",
+        "Memory",
+        "API operations",
+        "Search on a page",
+    ]
     assert links(page) == [
         "/console/tools/rule_check",
         "/console/instructions/a%20b%2Fc",
         "/console/files?project=demo&amp;path=%2Fa.md&amp;q=rule",
         "/console/memory/m1",
+        "/console/open?ref=openapi%3Ademo%2Fapi.yaml%23%2Fpaths%2F~1rules%2Fget",
         "/console/instructions?q=rule",
         "/console/memory?q=rule",
     ]
@@ -80,10 +90,20 @@ def test_files_are_searched_in_the_project_of_the_page(
     assert arguments["project"] == "other"
 
 
-def test_without_a_known_project_files_are_left_out(inside: TestClient, caller: FakeCaller) -> None:
+def test_without_a_known_project_all_projects_are_searched(
+    inside: TestClient, caller: FakeCaller
+) -> None:
     projects = [{"project": "a"}, {"project": "b"}]
     caller.replies["file_projects"] = Answer({"projects": projects})
-    assert "Files" not in titles(inside.get("/console/find?part=1&q=rule").text)
+    found = [
+        {"ref": f"file:b/x%20y.md#L{line}-L{line}", "title": "", "snippet": "text"}
+        for line in (1, 9)
+    ]
+    caller.replies["search_all"] = Answer({"results": found})
+    page = inside.get("/console/find?part=1&q=rule").text
+    assert page.count("<span>b/x y.md</span>") == 1
+    asked = [arguments["kinds"] for tool, arguments in caller.calls if tool == "search_all"]
+    assert asked == [["file"], ["openapi"]]
 
 
 def test_a_group_that_fails_does_not_break_the_others(
