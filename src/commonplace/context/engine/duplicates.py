@@ -15,8 +15,8 @@ SHINGLE_WORDS = 3
 LEAST_WORDS = 8  # shorter texts are the same only if they are equal
 READ_CHARACTERS = 20_000
 MOST_NAMED = 5  # references of the same text that an item names
-INDEX_STEP = 4  # every which shingle of a long text finds it
-LEAST_SAMPLED = 128  # shingles of a long text
+INDEX_STEP = 4  # a long text is found by every fourth shingle
+LEAST_SAMPLED = 32  # shingles of a text that is found by some of them
 _BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
