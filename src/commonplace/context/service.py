@@ -71,15 +71,12 @@ class ContextService:
         earlier = await self._find_pack(caller, question.since) if question.since else None
         task = TaskReading(question)
         answers = await self._ask(caller, task, sections)
-        found = [
-            _revealed(candidate) for answer in answers.values() for candidate in answer.candidates
-        ]
-        keys = {candidate.use_key for candidate in found}
-        weights = await self._packs.weights(caller.tenant, keys)
+        found = [candidate for answer in answers.values() for candidate in answer.candidates]
+        weights = await self._weights(caller.tenant, found)
         likely = drop_described(judge(found, weights))
         shown = earlier.shown if earlier is not None else {}
         likely, beyond = keep_likeliest(likely, question.budget, len(shown))
-        judged = merge_duplicates(likely)
+        judged = merge_duplicates(map(_revealed, likely))
         parts = (leave_out_known(candidate, shown) for candidate in judged)
         new = [candidate for candidate in parts if candidate is not None]
         with_evidence = {candidate.section for candidate in judged}
@@ -163,6 +160,14 @@ class ContextService:
             if error.code.kind in SHOWN_KINDS:
                 raise
             return SourceAnswer(notes=(f"{section}: {error.message}",))
+
+    async def _weights(
+        self, tenant: Tenant, candidates: Sequence[ContextCandidate]
+    ) -> dict[str, UseWeight]:
+        """Return what was said about candidates, which is stored by the keys that were shown."""
+        names = {candidate.use_key: reveal(candidate.use_key) for candidate in candidates}
+        weights = await self._packs.weights(tenant, set(names.values()))
+        return {key: weights[name] for key, name in names.items() if name in weights}
 
     async def _find_pack(self, caller: AuthContext, pack_id: str) -> StoredPack:
         pack = await self._packs.get(caller.tenant, pack_id)
