@@ -331,6 +331,7 @@ def test_every_tab_is_accessible_and_fits(
         for address in (f"ref={name}&tab={tab}&target=3.1", f"example=on&tab={tab}&package=api"):
             visitor.go(f"/console/openapi?{address}")
             assert visitor.page.locator("h1").count() == 1, address
+            expect(visitor.page.get_by_text("The document is being read.")).to_have_count(0)
             assert visitor.axe() == [], address
             assert visitor.overflow() <= 0, address
 

@@ -98,7 +98,7 @@ def test_random_bytes_of_yaml_are_answered_in_time(soak: bool) -> None:
         "%YAML 1.2\n",
         "openapi: 3.0.0\n",
     ]
-    begun = time.process_time()
+    begun = time.thread_time()
     for _ in range(20_000 if soak else 2000):
         text = "".join(chooser.choices(pieces, k=chooser.randint(1, 60)))
         try:
@@ -106,4 +106,4 @@ def test_random_bytes_of_yaml_are_answered_in_time(soak: bool) -> None:
         except CommonplaceError as error:
             refusal = error.code.name
             assert refusal.startswith(("SPEC_", "NOT_A", "UNSUPPORTED"))
-    assert time.process_time() - begun < (200 if soak else 20)
+    assert time.thread_time() - begun < (200 if soak else 20)

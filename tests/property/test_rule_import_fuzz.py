@@ -125,7 +125,7 @@ def test_every_fuzzed_file_is_read_scanned_and_written_in_time(soak: bool) -> No
     clients = sorted(TARGETS)
     slowest = 0.0
     for number, (path, data) in enumerate(fuzzed_files(10_000 if soak else 400, seed=7)):
-        start = time.process_time()
+        start = time.thread_time()
         reading = read_rule_file(path, data)
         assert bool(reading.rules) != bool(reading.problem), path
         for found in reading.rules:
@@ -141,7 +141,7 @@ def test_every_fuzzed_file_is_read_scanned_and_written_in_time(soak: bool) -> No
             export = write_for_client(client, exported)
             losses = find_losses(export, exported, {}, client)
             assert export.paths or any(loss.field == "rule" for loss in losses)
-        spent = time.process_time() - start
+        spent = time.thread_time() - start
         assert spent < 1, (path, spent, data[:200])
         slowest = max(slowest, spent)
     assert slowest > 0

@@ -237,9 +237,9 @@ def test_a_rule_without_its_text_is_not_named_after_it_was_delivered(claude: Ses
 def test_hundreds_of_rules_are_fitted_in_a_moment(tmp_path: Path) -> None:
     answers = FixedAnswers({"": [(f"r{number}", "word " * 300) for number in range(400)]})
     session = Session(tmp_path, "codex", answers)
-    before = time.process_time()
+    before = time.thread_time()
     assert "and 37" in session.text("UserPromptSubmit", prompt="x")
-    assert time.process_time() - before < 1.0
+    assert time.thread_time() - before < 1.0
 
 
 def test_hidden_characters_are_shown(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.context.engine.excerpt import cut_end, cut_lines_around, cut_prose
+from commonplace.context.engine.excerpt import MeasuredLines, cut_end, cut_lines_around, cut_prose
 from commonplace.kernel.tokens import count_tokens
 
 
@@ -29,7 +29,7 @@ def test_nothing_useful_is_nothing() -> None:
 
 def test_lines_grow_around_the_line_with_the_words_of_the_task() -> None:
     text = "\n".join(f"line {at}" for at in range(100)) + "\nrelease the lock\nline 101"
-    cut = cut_lines_around(text, frozenset({"lock"}), 40, count_tokens)
+    cut = cut_lines_around(MeasuredLines.read(text, frozenset({"lock"}), count_tokens), 40)
     assert cut is not None
     before, lines = cut
     assert "release the lock" in lines
@@ -38,4 +38,4 @@ def test_lines_grow_around_the_line_with_the_words_of_the_task() -> None:
 
 
 def test_a_line_that_does_not_fit_is_no_passage() -> None:
-    assert cut_lines_around("x" * 10_000, frozenset(), 20, count_tokens) is None
+    assert cut_lines_around(MeasuredLines.read("x" * 10_000, frozenset(), count_tokens), 20) is None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from commonplace.instructions.adapters.reading import read_rule_file
 from commonplace.instructions.adapters.rule import PortableRule, RuleActivation
+from measuring import runs_within
 
 ALWAYS, GLOB = RuleActivation.ALWAYS, RuleActivation.GLOB
 DESCRIPTION, MANUAL = RuleActivation.DESCRIPTION, RuleActivation.MANUAL
@@ -148,6 +147,4 @@ def test_line_breaks_and_byte_order_marks_do_not_count() -> None:
 )
 @pytest.mark.parametrize("path", ["AGENTS.md", ".cursor/rules/a.mdc"])
 def test_a_hostile_file_costs_linear_time(path: str, text: str) -> None:
-    start = time.process_time()
-    read_rule_file(path, text.encode())
-    assert time.process_time() - start < 1
+    assert runs_within(1, lambda: read_rule_file(path, text.encode()))

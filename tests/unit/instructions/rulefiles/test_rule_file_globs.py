@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from commonplace.instructions.rulefiles.front_matter import patterns_of, split_front_matter
 from commonplace.instructions.rulefiles.globs import matches_any
+from measuring import runs_within
 
 
 @pytest.mark.parametrize(
@@ -45,9 +44,9 @@ def test_an_exclamation_mark_takes_back() -> None:
     "pattern", ["*a" * 200 + "b", "**/" * 300 + "x", "{a,b}" * 40, "{" * 5_000, "[" * 5_000]
 )
 def test_a_hostile_glob_costs_no_time(pattern: str) -> None:
-    start = time.process_time()
-    assert not matches_any("a/" * 200 + "a" * 500, [pattern])
-    assert time.process_time() - start < 0.5
+    path = "a/" * 200 + "a" * 500
+    assert not matches_any(path, [pattern])
+    assert runs_within(0.5, lambda: matches_any(path, [pattern]))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 
@@ -16,6 +16,7 @@ from commonplace.search.relevance.evidence import (
     path_share,
 )
 from commonplace.search.relevance.query import read_query
+from measuring import runs_within
 
 
 def judge(query: str, text: str, path: str = "/src/app.py") -> TextFinding:
@@ -139,16 +140,14 @@ def test_other_passages_of_a_file_add_to_each_other() -> None:
 
 
 def test_a_hostile_text_is_judged_in_linear_time() -> None:
-    started = time.process_time()
     for text in (
         "parse_url " * 40_000,
         "a" * 400_000,
         "parse url the of " * 20_000,
         "\n" * 400_000,
     ):
-        judge("parse_url", text)
-        judge("parse the url of it all", text)
-    assert time.process_time() - started < 5.0
+        for query in ("parse_url", "parse the url of it all"):
+            assert runs_within(2.0, partial(judge, query, text))
 
 
 def test_built_code_comes_after_its_source() -> None:

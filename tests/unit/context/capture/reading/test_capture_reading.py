@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from commonplace.context.capture.transcript import (
     SpokenText,
     WrittenFile,
 )
+from measuring import runs_within
 
 
 def lines(*records: object) -> bytes:
@@ -248,6 +248,4 @@ def test_hostile_texts_take_bounded_time(text: str) -> None:
         CommandRun("make " + text[:1_900], text[:12_000], failed=True),
         CommandRun("make " + text[:1_900], "ok", failed=False),
     ]
-    began = time.process_time()
-    extract(hostile * 3)
-    assert time.process_time() - began < 5
+    assert runs_within(5, lambda: extract(hostile * 3))

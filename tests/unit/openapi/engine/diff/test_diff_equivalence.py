@@ -240,9 +240,9 @@ def test_the_time_for_a_union_is_linear_in_its_alternatives(prefix: str) -> None
 
     def seconds(count: int) -> float:
         old, new = document(union(count, "p", "string")), document(union(count, prefix, "integer"))
-        started = time.process_time()
+        started = time.thread_time()
         diff(old, new, ReferenceResolver(old), ReferenceResolver(new))
-        return time.process_time() - started
+        return time.thread_time() - started
 
     seconds(10)
     assert seconds(3200) < 20 * seconds(400)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 
 from commonplace.openapi.engine.document.load import find_duplicate_keys, load, parse_text
 from commonplace.openapi.model import DocumentLimits, Family
+from measuring import runs_within
 from oas_calls import load_error
 
 
@@ -134,9 +134,8 @@ def test_several_documents_in_one_text_are_refused(text: str, expected: str) -> 
 def test_hostile_documents_get_a_typed_answer_within_a_second(
     name: str, text: str, code: str
 ) -> None:
-    started = time.process_time()
     assert load_error(text).code.name == code, name
-    assert time.process_time() - started < 1.0
+    assert runs_within(1.0, lambda: load_error(text))
 
 
 def test_limits_of_size_and_nodes_are_enforced() -> None:

@@ -224,9 +224,9 @@ def test_a_query_from_the_root_runs_once_and_not_per_node() -> None:
     document = {"paths": {f"/p{number}": {"get": {"a": {}}} for number in range(1000)}}
 
     def seconds(target: str) -> float:
-        begun = time.process_time()
+        begun = time.thread_time()
         applied(document, {"target": target, "update": {"x-many": True}})
-        return time.process_time() - begun
+        return time.thread_time() - begun
 
     assert seconds("$.paths[?count($..a) > 1]") < 100 * seconds(
         "$..a"

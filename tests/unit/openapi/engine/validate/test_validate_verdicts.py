@@ -174,9 +174,9 @@ def test_the_time_for_examples_is_linear_in_their_number() -> None:
             for n, one in enumerate(media)
         }
         data = minimal("3.1.0", paths=items, components={"schemas": schemas})
-        started = time.process_time()
+        started = time.thread_time()
         assert [rule for rule, _, _ in verdicts(data)] == ["example-mismatch"] * count
-        return time.process_time() - started
+        return time.thread_time() - started
 
     seconds(10)
     assert seconds(800) < 20 * seconds(100)

@@ -128,7 +128,7 @@ def test_reference_bombs_are_bounded() -> None:
         }
         for i in range(300)
     }
-    begun = time.process_time()
+    begun = time.thread_time()
     for named, start in ((chain, "S0"), (mesh, "M0")):
         inliner = Inliner(ReferenceResolver(schemas(**named)))
         written = inliner.write({"$ref": f"#/components/schemas/{start}"})
@@ -140,7 +140,7 @@ def test_reference_bombs_are_bounded() -> None:
     with pytest.raises(CommonplaceError) as deep:
         Inliner(ReferenceResolver(schemas(**long))).write({"$ref": "#/components/schemas/L0"})
     assert deep.value.code.name == "SPEC_TOO_DEEP"
-    assert time.process_time() - begun < 3
+    assert time.thread_time() - begun < 3
 
 
 def test_renaming_a_component_leaves_data_alone() -> None:
