@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 KEKS = {1: "first-kek-secret-0123456789", 2: "second-kek-secret-9876543210"}
+ANSWER_SECONDS = 120.0  # two servers behind one pooled connection wait for each other
 
 
 def external_models(url: str, **more: Any) -> dict[str, Any]:
@@ -72,7 +73,7 @@ class Caller:
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         async with (
-            httpx2.AsyncClient(headers=self.headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=self.headers, timeout=ANSWER_SECONDS) as http,
             Client(streamable_http_client(self.url, http_client=http)) as client,
         ):
             result = await client.call_tool(tool, arguments)
@@ -104,7 +105,7 @@ class Caller:
         return until(lambda: (state := self.status()) and wanted.items() <= state.items() and state)
 
 
-def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     give_up = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < give_up, "not within its time"

@@ -42,6 +42,7 @@ PAUSE_SECONDS = 0.3 if SOAK else 0.6
 FOUND_SAMPLE = 50 if SOAK else 4
 SETTLE_SECONDS = 60.0
 LOOK_SECONDS = 0.2
+RETURN_SECONDS = 30.0
 KEYS = [f"sk-chaos-0123456789-{'abcdefghij'[number]}{number}" for number in range(TENANTS)]
 
 Fault = Callable[[], Awaitable[None]]
@@ -258,8 +259,25 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
         return windows, deployment.wrong, end
 
 
+@contextlib.asynccontextmanager
+async def returning_tenants(deployment: Deployment) -> AsyncIterator[None]:
+    """Let every tenant call from time to time: the key it hands over expires after 5 minutes."""
+
+    async def call() -> None:
+        while True:
+            looks = (deployment.look(key, "file_stat", path="/nothing") for key in KEYS)
+            await asyncio.gather(*looks)
+            await asyncio.sleep(RETURN_SECONDS)
+
+    calling = asyncio.create_task(call())
+    yield
+    calling.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await calling
+
+
 async def end_state(world: World, deployment: Deployment, clients: list[Client]) -> dict[str, str]:
-    """Words settle by themselves; vectors settle after one more call of each tenant; then
+    """Words settle by themselves; vectors settle after another call of each tenant; then
     everything promised is looked up.
     """
     words = await world.until_none(
@@ -272,11 +290,11 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
     waiting = world.count(
         "SELECT count(*) FROM mcp_file_vector_jobs WHERE status = 'waiting_credential'"
     )
-    await asyncio.gather(*(deployment.look(key, "file_stat", path="/nothing") for key in KEYS))
-    vectors = await world.until_none(
-        "vector jobs",
-        "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')",
-    )
+    async with returning_tenants(deployment):
+        vectors = await world.until_none(
+            "vector jobs",
+            "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')",
+        )
     missing = (
         "SELECT count(*) FROM mcp_file_chunks c LEFT JOIN mcp_file_chunk_embeddings e ON "
         "e.chunk_id = c.id WHERE e.chunk_id IS NULL"

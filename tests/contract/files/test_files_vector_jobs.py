@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import psycopg
 import pytest
 from files_box import Box, MakeBox
 
@@ -65,11 +66,11 @@ class Listener:
 class Envelopes(MemoryEnvelopeStore):
     """An envelope store in memory that can be unavailable."""
 
-    away = False
+    away: Exception | None = None
 
     async def put(self, envelopes: Any, ttl_seconds: int) -> None:
-        if self.away:
-            raise CredentialsUnavailableError("away")
+        if self.away is not None:
+            raise self.away
         await super().put(envelopes, ttl_seconds)
 
     def flush(self) -> None:
@@ -103,6 +104,17 @@ class World:
 @pytest.fixture
 def world(make_box: MakeBox) -> World:
     return World(make_box)
+
+
+@pytest.mark.parametrize(
+    "failure", [CredentialsUnavailableError("away"), psycopg.OperationalError("cut off")]
+)
+def test_a_change_that_is_made_is_not_answered_with_an_error(
+    world: World, failure: Exception
+) -> None:
+    world.envelopes.away = failure
+    assert world.box.write("/a", "green walnut")["bytes_written"] == 12
+    assert world.box.read("/a") == "green walnut"
 
 
 def test_a_write_with_a_key_makes_words_and_vectors_and_leaves_no_envelope(world: World) -> None:
@@ -169,10 +181,10 @@ def test_a_call_of_another_tenant_brings_no_key(world: World) -> None:
 
 
 def test_an_unavailable_envelope_store_delays_vectors_but_fails_no_call(world: World) -> None:
-    world.envelopes.away = True
+    world.envelopes.away = CredentialsUnavailableError("away")
     assert world.box.write("/a", "green walnut")["bytes_written"] == 12
     world.box.index()
-    world.envelopes.away = False
+    world.envelopes.away = None
     world.box.call("file_list")
     world.box.index()
     assert world.listener.texts == {"/a#": ["green walnut"]}

@@ -190,7 +190,7 @@ def validate_tenant_name(name: str) -> Tenant:
 def parse_expiry(text: str, now: datetime) -> str:
     """Return the end of a key's life: `90d`, `12h`, `4w` from now, or an ISO 8601 time in UTC.
 
-    Raises INVALID_ARGUMENT for a time in the past.
+    Raises INVALID_ARGUMENT for a time in the past, and for what is not a time.
     """
     lifetime = _LIFETIME.fullmatch(text)
     try:
@@ -199,13 +199,14 @@ def parse_expiry(text: str, now: datetime) -> str:
         else:
             moment = datetime.fromisoformat(text)
             moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        problem = "is not in the future"
         if moment > now:
             return iso(moment)
     except (ValueError, OverflowError):
-        pass
+        problem = "is not a time"
     raise CommonplaceError(
         INVALID_ARGUMENT,
-        f"{text[:40]!r} is not a time in the future.",
+        f"{text[:40]!r} {problem}.",
         hint="Write it like 90d, 12h, 4w, 2027-01-31 or 2027-01-31T10:00:00Z.",
         details={"field": "expires"},
     )

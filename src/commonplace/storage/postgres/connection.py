@@ -59,3 +59,14 @@ def connect(url: str, *, prepared_statements: bool = True) -> RawConnection:
     if not prepared_statements:
         raw.prepare_threshold = None
     return raw
+
+
+def find_refusal(url: str) -> str | None:
+    """Connect once; return why that fails in the words of libpq, without a password, or None."""
+    try:
+        connect(url).close()
+    except psycopg.OperationalError as refused:
+        return " ".join(str(refused).split())[:300]
+    except psycopg.Error:  # its text would quote the address with the password
+        return "the address is not valid"
+    return None

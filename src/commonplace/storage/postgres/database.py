@@ -29,8 +29,10 @@ from commonplace.storage.errors import BusyError
 from commonplace.storage.postgres.connection import PostgresConnection, RawConnection, connect
 from commonplace.storage.postgres.errors import (
     LOST_CONNECTION,
+    LOST_STATEMENT,
     commit_unknown,
     describe_for_log,
+    pools_transactions,
     server_disk_full,
     unavailable,
 )
@@ -342,6 +344,8 @@ class PostgresDatabase:
                     ) from conflict
             except errors.DiskFull as full:
                 raise server_disk_full() from full
+            except LOST_STATEMENT as lost:
+                raise pools_transactions() from lost
             except CommitInDoubtError as doubt:
                 log.warning("a commit was not answered: %s", describe_for_log(doubt))
                 self._clean_up(raw)
@@ -349,7 +353,7 @@ class PostgresDatabase:
                 if self._has_committed(doubt):
                     return cast(Result, doubt.outcomes)
             except LOST_CONNECTION as lost:
-                if raw is not None and not raw.broken and not raw.closed:
+                if raw is not None and _is_usable(raw):
                     raise  # the statement failed, not the connection
                 if self._outage.active or time.monotonic() > give_up_at:
                     self._outage.begin(lost)
@@ -388,11 +392,23 @@ class PostgresDatabase:
         with contextlib.suppress(psycopg.Error):
             if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 raw.rollback()
-        if raw.closed or raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        if not _is_usable(raw) or raw.info.transaction_status != idle:
             raw.close()
             with self._lock:
                 self._connections.discard(raw)
             self._local.raw = None
+
+
+def _is_usable(raw: RawConnection) -> bool:
+    """Tell whether a connection outlived a failed statement.
+
+    A server that shuts down behind an answer leaves the client in the middle of a pipeline, with a
+    connection that is not closed yet.
+    """
+    if raw.broken or raw.closed:
+        return False
+    return raw.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF
 
 
 def _fail_late(group: list[Unit]) -> list[Unit]:

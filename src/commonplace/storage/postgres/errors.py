@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 
 import psycopg
+from psycopg import errors
 
-from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.storage.errors import STORAGE_FULL, STORAGE_UNAVAILABLE
 
 log = logging.getLogger("commonplace.storage")
 
 LOST_CONNECTION = (psycopg.OperationalError, psycopg.InterfaceError)
+LOST_STATEMENT = (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName)
+"""A prepared statement is on another connection than the one that a pooler gave us."""
 
 
 def unavailable(message: str = "The database cannot be reached now.") -> CommonplaceError:
@@ -48,8 +51,20 @@ def server_disk_full() -> CommonplaceError:
     )
 
 
+def pools_transactions() -> CommonplaceError:
+    """Return the error of a pooler in transaction mode that the settings do not know of."""
+    return CommonplaceError(
+        INVALID_CONFIG,
+        "The database is behind a pooler that gives each transaction another connection.",
+        hint="The operator must set settings.storage.prepared_statements to false, and "
+        "settings.storage.direct_url to the address of the database itself.",
+    )
+
+
 def translate_error(error: BaseException) -> BaseException:
     """Return the error to raise for a lost connection; any other error is returned as it is."""
+    if isinstance(error, LOST_STATEMENT):
+        return pools_transactions()
     if isinstance(error, LOST_CONNECTION):
         log.warning("a statement failed: %s", describe_for_log(error))
         return unavailable()

@@ -112,7 +112,7 @@ class Valkey:
         }
 
     async def _run(self, work: Callable[[Redis], Awaitable[T]]) -> T:
-        from redis.exceptions import RedisClusterException, RedisError
+        from redis.exceptions import AuthenticationError, RedisClusterException, RedisError
 
         if self._breaker.pause_seconds() > 0:
             raise ValkeyUnavailableError(
@@ -120,6 +120,9 @@ class Valkey:
             )
         try:
             answer = await work(await self._connected())
+        except AuthenticationError:
+            self._breaker.record_failure()
+            raise ValkeyUnavailableError("the cache refuses the user or the password") from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as failed:
             self._breaker.record_failure()
             raise ValkeyUnavailableError(

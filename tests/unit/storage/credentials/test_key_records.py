@@ -32,3 +32,11 @@ def test_an_end_that_is_not_in_the_future_is_refused(text: str) -> None:
     with pytest.raises(CommonplaceError) as caught:
         parse_expiry(text, NOW)
     assert caught.value.details["field"] == "expires"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("2s", "is not a time"), ("2029-12-31", "is not in the future")]
+)
+def test_the_message_says_what_is_wrong_with_an_end(text: str, problem: str) -> None:
+    with pytest.raises(CommonplaceError, match=problem):
+        parse_expiry(text, NOW)

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -26,7 +27,16 @@ class Lost(Enum):
 
     COMMIT = "commit"
     ANSWER = "answer"
+    READY = "that the server is ready again, behind the answer"
     NEXT_REQUEST = "next request"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the client hears at the end, and how much later its connection is closed."""
+
+    last_words: bytes
+    seconds: float = 0.0
 
 
 class Relay:
@@ -36,9 +46,10 @@ class Relay:
     client hears some last words, and all ends.
     """
 
-    def __init__(self, url: str, last_words: bytes, lost: Lost, *, for_ever: bool) -> None:
+    def __init__(self, url: str, ending: Ending, lost: Lost, *, for_ever: bool) -> None:
         self._server = conninfo_to_dict(url)
-        self._last_words = last_words
+        self._ending = ending
+        self._ended: list[socket.socket] = []
         self._lost = lost
         self._for_ever = for_ever
         self._cut = False
@@ -96,25 +107,38 @@ class Relay:
         with suppress(OSError):
             while data := server.recv(65536):
                 if committing.is_set() and b"COMMIT" in data:
-                    if self._lost is Lost.ANSWER:
+                    if self._lost is Lost.READY:
+                        client.sendall(data[: data.index(b"COMMIT\0") + len(b"COMMIT\0")])
+                    if self._lost in (Lost.ANSWER, Lost.READY):
                         self._end(client)
                         return
                     ended.set()
                 client.sendall(data)
 
     def _end(self, client: socket.socket) -> None:
+        self._ended.append(client)
         with suppress(OSError):  # the client was faster
-            client.sendall(self._last_words)
+            client.sendall(self._ending.last_words)
+            if self._ending.seconds:
+                threading.Timer(self._ending.seconds, self._close, [client]).start()
+            else:
+                client.shutdown(socket.SHUT_RDWR)
+
+    def _close(self, client: socket.socket) -> None:
+        with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._listener.close()
 
 
-@pytest.fixture(params=[b"", GOODBYE], ids=["silence", "good-bye"])
-def last_words(request: pytest.FixtureRequest) -> bytes:
-    words: bytes = request.param
-    return words
+@pytest.fixture(
+    params=[Ending(b""), Ending(GOODBYE), Ending(GOODBYE, 0.2)],
+    ids=["silence", "good-bye", "good-bye before the end"],
+)
+def ending(request: pytest.FixtureRequest) -> Ending:
+    chosen: Ending = request.param
+    return chosen
 
 
 @pytest.fixture
@@ -126,9 +150,9 @@ def table(empty_postgres: str) -> str:
 
 @contextmanager
 def behind_relay(
-    url: str, last_words: bytes, lost: Lost, *, for_ever: bool = False
+    url: str, ending: Ending, lost: Lost, *, for_ever: bool = False
 ) -> Iterator[PostgresDatabase]:
-    relay = Relay(url, last_words, lost, for_ever=for_ever)
+    relay = Relay(url, ending, lost, for_ever=for_ever)
     database = PostgresDatabase(relay.url, pool_size=1, settle_seconds=0.2 if for_ever else 15.0)
     yield database
     database.close()
@@ -148,20 +172,29 @@ def lines(url: str) -> list[str]:
 
 
 @pytest.mark.parametrize("lost", Lost)
-def test_a_unit_takes_effect_once_whatever_was_lost(
-    table: str, last_words: bytes, lost: Lost
-) -> None:
-    with behind_relay(table, last_words, lost) as database:
+def test_a_unit_takes_effect_once_whatever_was_lost(table: str, ending: Ending, lost: Lost) -> None:
+    with behind_relay(table, ending, lost) as database:
         add(database, "once")
         add(database, "then")
     assert lines(table) == ["once", "then"]
 
 
+@pytest.mark.parametrize("lost", Lost)
+def test_a_read_of_one_snapshot_is_repeated(table: str, ending: Ending, lost: Lost) -> None:
+    def count(connection: PostgresConnection) -> int:
+        row = connection.execute("SELECT count(*) FROM line").fetchone()
+        return int(row[0]) if row is not None else -1
+
+    with behind_relay(table, ending, lost) as database:
+        assert database.read_now(count, snapshot=True) == 0
+        assert database.read_now(count, snapshot=True) == 0
+
+
 def test_a_change_that_nobody_can_ask_about_is_reported_as_unknown(
-    table: str, last_words: bytes
+    table: str, ending: Ending
 ) -> None:
     with (
-        behind_relay(table, last_words, Lost.ANSWER, for_ever=True) as database,
+        behind_relay(table, ending, Lost.ANSWER, for_ever=True) as database,
         pytest.raises(CommonplaceError) as unknown,
     ):
         add(database, "once")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.storage.errors import BusyError
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
@@ -291,3 +291,16 @@ def test_an_error_that_is_noticed_late_fails_its_own_unit_only(
     failed = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, Exception)]
     assert failed == list(range(0, 40, 5))
     assert len(lines(database)) == 32
+
+
+def test_a_statement_that_a_pooler_lost_names_the_setting(database: PostgresDatabase) -> None:
+    """As a pooler in transaction mode does with statements that were prepared elsewhere."""
+
+    def work(connection: PostgresConnection) -> None:
+        connection.execute("EXECUTE prepared_elsewhere").fetchall()
+
+    for run in (database.read_now, database.write_now):
+        with pytest.raises(CommonplaceError) as refused:
+            run(work)
+        assert refused.value.code is INVALID_CONFIG
+        assert "prepared_statements" in (refused.value.hint or "")
