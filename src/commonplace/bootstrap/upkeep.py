@@ -137,7 +137,7 @@ class Upkeep:
             yield Probe("database", lambda: _check_postgres(services))
         cache = services.cache
         if cache is not None:
-            yield Probe("cache", lambda: _check_cache(cache))
+            yield Probe("cache", lambda: _check_cache(cache), required=False)
         if services.audit is not None:
             yield Probe("audit", self._run_in_thread(services.audit.probe))
 

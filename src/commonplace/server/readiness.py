@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.kernel.errors import INTERNAL, CommonplaceError
@@ -18,10 +18,14 @@ KEPT_SECONDS = 0.25  # a report serves all who ask in this time, as probing writ
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A part by name; `ask` raises where it cannot be used."""
+    """A part by name; `ask` raises where it cannot be used.
+
+    Without a part that is not `required`, calls are still answered: its failure is a warning.
+    """
 
     name: str
     ask: Callable[[], Awaitable[None]]
+    required: bool = True
 
 
 class Readiness:
@@ -34,7 +38,7 @@ class Readiness:
         self._results: dict[str, CommonplaceError | None] = {}
 
     async def report(self, details: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Return the report, or raise the first probe's error; both carry `details`."""
+        """Return the report, or raise the first error of a required part; both carry `details`."""
         async with self._lock:
             if time.monotonic() - self._asked_at > KEPT_SECONDS:
                 outcomes = await asyncio.gather(*(_ask(probe) for probe in self._probes))
@@ -46,13 +50,23 @@ class Readiness:
         checks = {
             name: "ok" if error is None else error.code.name for name, error in results.items()
         }
-        failed = next((error for error in results.values() if error is not None), None)
+        needed = [results[probe.name] for probe in self._probes if probe.required]
+        failed = next((error for error in needed if error is not None), None)
         if failed is None:
-            return {**details, "checks": checks}
+            return {**_with_warnings(details, results.values()), "checks": checks}
         more = {**failed.details, **details, "checks": checks}
         raise CommonplaceError(
             failed.code, failed.message, hint=failed.hint, details=more, retryable=failed.retryable
         )
+
+
+def _with_warnings(
+    details: Mapping[str, Json], results: Iterable[CommonplaceError | None]
+) -> Mapping[str, Json]:
+    found = details.get("warnings")
+    warnings: list[Json] = list(found) if isinstance(found, list) else []
+    warnings += [f"{error.message} {error.hint or ''}".strip() for error in results if error]
+    return {**details, "warnings": warnings} if warnings else details
 
 
 async def _ask(probe: Probe) -> CommonplaceError | None:
