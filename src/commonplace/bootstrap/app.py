@@ -55,10 +55,7 @@ class App:
         services = self.services
         services.keys.start()
         if on_postgres(self.settings):
-            from commonplace.bootstrap.move_in import movers, require_moved_in
-
-            chosen = list(movers(self.settings, services.postgres))
-            require_moved_in(self.settings.data, chosen)
+            self._check_moved_in()
             _ = services.files
             if services.audit is not None:
                 services.audit_shipper.start()
@@ -75,6 +72,22 @@ class App:
         if http:
             services.upkeep.start_checking()
             services.audit_upkeep.start()
+
+    def _check_moved_in(self) -> None:
+        """Refuse to start without rules and keys of the folder; warn about the rest."""
+        from commonplace.bootstrap.move_in import describe_not_moved, movers, require_moved_in
+
+        data = self.settings.data
+        chosen = list(movers(self.settings, self.services.postgres))
+        require_moved_in(data, chosen)
+        not_moved = describe_not_moved(data, chosen)
+        if not_moved:
+            log.warning(
+                "the data folder contains data that the database lacks, and callers do not see "
+                "it: %s; run `commonplace migrate --from %s`",
+                not_moved,
+                data,
+            )
 
     @contextlib.contextmanager
     def claim_data_folder(self) -> Iterator[None]:

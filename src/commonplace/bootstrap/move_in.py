@@ -1,8 +1,9 @@
 """Move the state of a data folder into the database of a team.
 
-Each part of the state (instructions, usage, feedback, keys, audit, ...) has a mover. `commonplace
-migrate --from DATA_DIR` runs all of them. A server asks `require_moved_in` before it starts, so
-that rules and keys in its own folder are not forgotten.
+Each part of the state (instructions, usage, feedback, keys, files, audit, ...) has a mover.
+`commonplace migrate --from DATA_DIR` runs all of them. A server asks `require_moved_in` before it
+starts, so that rules and keys in its own folder are not forgotten, and `describe_not_moved` for a
+warning about the rest.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     from commonplace.bootstrap.move_counts import FeedbackMover, UsageMover
     from commonplace.bootstrap.move_instructions import InstructionMover
     from commonplace.bootstrap.move_keys import KeyMover
+    from commonplace.bootstrap.moving.files import FileMover
     from commonplace.bootstrap.moving.memory import MemoryMover
     from commonplace.bootstrap.moving.rows import context_feedback_mover, proposal_mover
     from commonplace.storage.credentials.postgres_keys import PostgresKeys
@@ -85,6 +87,8 @@ def movers(settings: Settings, database: PostgresDatabase) -> Iterator[Mover]:
     yield MemoryMover(settings, database)
     yield proposal_mover(database)
     yield context_feedback_mover(database)
+    yield FileMover(settings, database)
+    yield FileMover(settings, database, deleted=True)
     yield AuditMover(database)
 
 
@@ -101,23 +105,50 @@ def require_same(part: str, stored: Mapping[str, str], sent: Mapping[str, str]) 
             hint="Run the command again.",
             details={"part": part, "names": wrong[:100]},
         )
-    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(sent.items()))
+    return hash_items(sent)
+
+
+def hash_items(items: Mapping[str, str]) -> str:
+    """Return the SHA-256 over the names and hashes of items."""
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(items.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def require_moved_in(data: Path, chosen: Sequence[Mover]) -> None:
     """Raise NOT_MOVED_IN if a data folder holds required items that the database lacks."""
-    found = {mover.part: mover.lacking(data) for mover in chosen if mover.required}
-    lacking = {part: names for part, names in found.items() if names}
-    if not lacking:
-        return
-    listed = "; ".join(
+    lacking = _find_lacking(data, [mover for mover in chosen if mover.required])
+    if lacking:
+        raise CommonplaceError(
+            NOT_MOVED_IN,
+            f"The data folder contains data that the database lacks: {_list(lacking)}.",
+            hint=f"Run `commonplace migrate --from {data}`, or move these files away.",
+            details={part: list(names[:100]) for part, names in lacking.items()},
+        )
+
+
+def describe_not_moved(data: Path, chosen: Sequence[Mover]) -> str:
+    """Name what a server would start without: items of its folder that the database lacks.
+
+    Audit records are left out, because the server brings them itself.
+    """
+    optional = [mover for mover in chosen if not mover.required and mover.part != "audit records"]
+    lacking: dict[str, Sequence[str]] = {}
+    unreadable: list[str] = []
+    for mover in optional:
+        try:
+            lacking |= _find_lacking(data, [mover])
+        except Exception as error:  # old files that are damaged must not stop a server
+            unreadable.append(f"{mover.part} that cannot be read ({type(error).__name__})")
+    return "; ".join(filter(None, (_list(lacking), *unreadable)))
+
+
+def _find_lacking(data: Path, chosen: Sequence[Mover]) -> dict[str, Sequence[str]]:
+    found = {mover.part: mover.lacking(data) for mover in chosen}
+    return {part: names for part, names in found.items() if names}
+
+
+def _list(lacking: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(
         f"{len(names)} {part} ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
         for part, names in lacking.items()
-    )
-    raise CommonplaceError(
-        NOT_MOVED_IN,
-        f"The data folder contains data that the database lacks: {listed}.",
-        hint="Run `commonplace migrate --from DATA_DIR` with this folder, or move the files away.",
-        details={part: list(names[:100]) for part, names in lacking.items()},
     )

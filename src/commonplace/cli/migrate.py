@@ -80,23 +80,25 @@ def migrate(
     behind = [step for step in steps if step.found != step.needed]
     moved: list[MovedPart] = []
     lacking: dict[str, list[str]] = {}
+    left: dict[str, str] = {}
     if source is not None and not (check and behind):
         with open_move(settings) as move:
             if check:
                 lacking = move.find_lacking(source)
             else:
-                moved = move.run(source)
+                moved, left = move.run(source), move.left_behind(source)
     if as_json:
         answer: JsonObject = {
             "current": not behind or not check,
             "components": [asdict(step) for step in steps],
         }
         if source is not None:
-            answer |= {"lacking": lacking} if check else {"moved": [asdict(part) for part in moved]}
+            parts = [asdict(part) for part in moved]
+            answer |= {"lacking": lacking} if check else {"moved": parts, "left": left}
         print_json(answer)
     else:
         _print_steps(steps, check)
-        print_moved(moved)
+        print_moved(moved, left)
         print_lacking(lacking)
     if check and (behind or lacking):
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.cli.printing import err, out, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.storage.locks.data_folder import is_data_folder_in_use
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.move_in import MovedPart, Mover
@@ -39,6 +40,11 @@ def require_source(data: Path, settings: Settings) -> None:
             f"There is no folder {data}.",
             hint="Name the data folder of the server that you want to move.",
         )
+    if data.resolve() != settings.data.resolve() and is_data_folder_in_use(data):
+        say(
+            "A server uses this folder. What it changes from now on may be missing: stop it, then "
+            "repeat the command."
+        )
 
 
 class FolderMove:
@@ -56,6 +62,12 @@ class FolderMove:
         """Move every part."""
         arguments = {"from": str(data), "parts": [mover.part for mover in self._movers]}
         return session().record_change("migrate_from", arguments, lambda: self._move(data))
+
+    def left_behind(self, data: Path) -> dict[str, str]:
+        """Return what stays in the folder, and why."""
+        from commonplace.bootstrap.moving.left_behind import describe_left_behind
+
+        return describe_left_behind(data)
 
     def _move(self, data: Path) -> list[MovedPart]:
         from rich.progress import Progress
@@ -85,8 +97,8 @@ def open_move(settings: Settings) -> Iterator[FolderMove]:
         database.close()
 
 
-def print_moved(moved: Sequence[MovedPart]) -> None:
-    """Show what became of each part."""
+def print_moved(moved: Sequence[MovedPart], left: Mapping[str, str]) -> None:
+    """Show what became of each part, and what stays in the folder with the reason."""
     if not moved:
         return
     rows = [
@@ -105,9 +117,22 @@ def print_moved(moved: Sequence[MovedPart]) -> None:
     out.print(table(heads, rows))
     for part in moved:
         for name in part.kept[:SHOWN]:
-            say(f"{part.part}: {name} differs in the database, which keeps its own")
+            say(f"{part.part}: {name} differs in the database; both stay as they are")
+        _say_more(part.kept)
         for name in part.refused[:SHOWN]:
             say(f"{part.part}: not moved: {name}")
+        _say_more(part.refused)
+    if not any(part.added for part in moved):
+        say("Nothing was added: the database has, or had, everything else.")
+    if any(part.part == "files" and part.added for part in moved):
+        say("Workers index the files now; `commonplace doctor` says how many are waiting.")
+    for name, reason in left.items():
+        say(f"stays in the folder: {name} ({reason})")
+
+
+def _say_more(names: Sequence[str]) -> None:
+    if len(names) > SHOWN:
+        say(f"... and {len(names) - SHOWN} more; --json lists all")
 
 
 def print_lacking(lacking: Mapping[str, Sequence[str]]) -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.bootstrap.move_in import MovedPart, Mover, require_moved_in
+from commonplace.bootstrap.move_in import (
+    MovedPart,
+    Mover,
+    describe_not_moved,
+    require_moved_in,
+)
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import NOT_MOVED_IN
 
@@ -46,3 +51,23 @@ def test_a_folder_with_rules_that_the_database_lacks_is_refused(tmp_path: Path) 
 
 def test_parts_that_are_not_required_do_not_stop_a_server(tmp_path: Path) -> None:
     require_moved_in(tmp_path, [ListedMover("usage", ("a",), required=False)])
+
+
+@dataclass(frozen=True)
+class UnreadableMover(ListedMover):
+    def lacking(self, data: Path) -> Sequence[str]:
+        raise OSError("damaged")
+
+
+def test_what_a_server_starts_without_is_named(tmp_path: Path) -> None:
+    chosen: list[Mover] = [
+        ListedMover("keys", ("alice",)),
+        ListedMover("files", ("local p/a.md",), required=False),
+        ListedMover("feedback", (), required=False),
+        UnreadableMover("lessons", (), required=False),
+        ListedMover("audit records", ("chain",), required=False),
+    ]
+    assert describe_not_moved(tmp_path, chosen) == (
+        "1 files (local p/a.md); lessons that cannot be read (OSError)"
+    )
+    assert describe_not_moved(tmp_path, chosen[:1]) == ""

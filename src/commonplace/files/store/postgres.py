@@ -19,7 +19,12 @@ INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
 SCHEMA = SchemaComponent("files", "commonplace.files")
 PACKAGE = "commonplace.files.store"
 QUERIES = load_postgres_queries(
-    PACKAGE, "common.sql", "common_symbols.sql", "common_extracts.sql", "postgres.sql"
+    PACKAGE,
+    "common.sql",
+    "common_symbols.sql",
+    "common_extracts.sql",
+    "postgres.sql",
+    "moved.sql",
 )
 VECTOR_QUERIES = load_postgres_queries(PACKAGE, "common_vectors.sql", "postgres_vectors.sql")
 
@@ -32,7 +37,9 @@ def _lock_projects(connection: SqlConnection, tenant: str) -> None:
 
 
 # a listing asks for all directories it needs in one round trip
-DIALECT = FileDialect(QUERIES, directories_at_once=4096, lock_projects=_lock_projects)
+DIALECT = FileDialect(
+    QUERIES, directories_at_once=4096, lock_projects=_lock_projects, own_tables=("moved",)
+)
 
 
 class PostgresFileUnits:

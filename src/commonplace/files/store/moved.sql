@@ -1,0 +1,31 @@
+-- Statements of PostgreSQL alone: store versions of files as a data folder had them, and remember which came.
+
+-- name: version_insert
+INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, deleted, deleted_at, content)
+VALUES (:tenant, :project, :path, :size, :hash, moment_of(:created_at), moment_of(:updated_at), :deleted_at::bigint <> 0,
+        CASE WHEN :deleted_at::bigint = 0 THEN NULL ELSE moment_of(:deleted_at::bigint) END, :content) RETURNING id;
+
+-- name: version_digests
+-- Hashes of the bytes as they are stored, not as they were noted.
+SELECT id, encode(sha256(content), 'hex') FROM mcp_files WHERE id = ANY(:ids);
+
+-- name: live_hashes
+SELECT path, content_hash FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = FALSE;
+
+-- name: moved_versions
+SELECT path, content_hash, deleted_at FROM mcp_file_moved WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: moved_origin
+SELECT origin FROM mcp_file_moved
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND content_hash = :hash AND deleted_at = :deleted_at;
+
+-- name: moved_put
+INSERT INTO mcp_file_moved (apikey_hash, project, path, content_hash, deleted_at, origin)
+VALUES (:tenant, :project, :path, :hash, :deleted_at, :origin) ON CONFLICT DO NOTHING;
+
+-- name: synced_put
+INSERT INTO mcp_file_sync_entries (apikey_hash, project, origin, path, content_hash)
+VALUES (:tenant, :project, :origin, :path, :hash) ON CONFLICT DO NOTHING;
+
+-- name: tenant_delete_moved
+DELETE FROM mcp_file_moved WHERE apikey_hash = :tenant;
