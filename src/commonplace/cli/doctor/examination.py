@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from commonplace import __version__
-from commonplace.cli.doctor import local, stored
+from commonplace.cli.doctor import local, stored, team
 from commonplace.cli.doctor import settings as settings_checks
 from commonplace.cli.doctor.check import DoctorCheck
 from commonplace.cli.doctor.hidden import scan
@@ -25,6 +25,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "integrity": stored.check_integrity,
     "documents": stored.check_documents,
     "audit": stored.check_audit,
+    "moved in": team.check_moved_in,
     "keys": settings_checks.check_keys,
     "exposure": settings_checks.check_exposure,
     "files settings": settings_checks.check_files_settings,
@@ -34,6 +35,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "hooks": local.check_hooks,
 }
 """Checks by the name that a failure is reported under."""
+NEED_DATABASE = frozenset({"moved in", "keys"})
 
 
 def examine() -> Iterator[DoctorCheck]:
@@ -63,10 +65,18 @@ def examine() -> Iterator[DoctorCheck]:
             yield DoctorCheck(
                 "environment", "note", f"{name} is set and has no effect: {why}.", "Unset it."
             )
+    found = list(_run_check("database", partial(team.check_connection, settings)))
+    yield from found
+    usable = not any(check.status == "fail" for check in found)
     for name, check in CHECKS.items():
-        yield from _run_check(name, partial(check, settings))
-    yield from _run_check("toolsets", _toolsets)
-    yield from _run_check("hidden characters", _hidden)
+        if usable or name not in NEED_DATABASE:
+            yield from _run_check(name, partial(check, settings))
+    yield from _run_check("toolsets", partial(_toolsets, usable))
+    if usable:
+        yield from _run_check("hidden characters", _hidden)
+    else:
+        unread = "keys, toolsets and stored texts, because the database cannot be used"
+        yield DoctorCheck("not examined", "note", unread)
 
 
 def _run_check(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[DoctorCheck]:
@@ -97,13 +107,16 @@ def _storage_error(error: Exception) -> CommonplaceError | None:
     return known if isinstance(known, CommonplaceError) else None
 
 
-def _toolsets() -> Iterator[DoctorCheck]:
-    """Load every toolset and run the `doctor()` of services that have one."""
+def _toolsets(database: bool) -> Iterator[DoctorCheck]:
+    """Load every toolset and run the `doctor()` of services that have one.
+
+    Without `database`, what needs the database of a team is left out.
+    """
     app = session().app()
-    for toolset in app.registry.toolsets:
+    for toolset in app.registry.toolsets if database else ():
         count = sum(tool.toolset == toolset.name for tool in app.registry.all())
         yield DoctorCheck(f"toolset {toolset.name}", "ok", f"{count} tools")
-    for service in app.services.examinable():
+    for service in app.services.examinable(database=database):
         for found in service.doctor():
             yield DoctorCheck(**found)
 
