@@ -6,6 +6,7 @@ kept apart: lists, search, graph and hashes do not see them.
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,9 +46,14 @@ INSERT_LIMIT = 32  # more new ids than this are sorted at once
 
 
 class Catalogue:
-    """Instructions by id. Not thread-safe: the store holds a lock around each use."""
+    """Instructions by id. The store holds a lock around changes and around each reader.
+
+    Its only writer reads without that lock, beside readers, so derived data (the hash, sorted ids,
+    facets, orders) is built under a lock of its own.
+    """
 
     def __init__(self) -> None:
+        self._derived = threading.RLock()
         self.entries: dict[str, Instruction] = {}
         self.archived: dict[str, Instruction] = {}
         self._ids: list[str] = []  # in byte order
@@ -75,15 +81,16 @@ class Catalogue:
 
         New ids are inserted on demand, because an insertion moves half of a long list.
         """
-        if self._new_ids:
-            if len(self._new_ids) > INSERT_LIMIT:
-                self._ids += self._new_ids
-                self._ids.sort()
-            else:
-                for id_ in self._new_ids:
-                    insort(self._ids, id_)
-            self._new_ids = []
-        return self._ids
+        with self._derived:
+            if self._new_ids:
+                if len(self._new_ids) > INSERT_LIMIT:
+                    self._ids += self._new_ids
+                    self._ids.sort()
+                else:
+                    for id_ in self._new_ids:
+                        insort(self._ids, id_)
+                self._new_ids = []
+            return self._ids
 
     def get(self, id_: str) -> Instruction | None:
         """Return the instruction with this id, unless it is archived."""
@@ -115,14 +122,15 @@ class Catalogue:
             follower(instruction.id, instruction)
 
     def _put(self, instruction: Instruction) -> None:
-        before = self.entries.get(instruction.id)
-        if before is None:
-            self._new_ids.append(instruction.id)
-        self.entries[instruction.id] = instruction
-        self._tree.put(
-            instruction.id, instruction.fingerprint, before.fingerprint if before else None
-        )
-        self._update_facets(before, instruction)
+        with self._derived:
+            before = self.entries.get(instruction.id)
+            if before is None:
+                self._new_ids.append(instruction.id)
+            self.entries[instruction.id] = instruction
+            self._tree.put(
+                instruction.id, instruction.fingerprint, before.fingerprint if before else None
+            )
+            self._update_facets(before, instruction)
 
     def drop(self, id_: str) -> Instruction | None:
         """Remove an instruction and return it."""
@@ -132,16 +140,17 @@ class Catalogue:
         return before
 
     def _drop(self, id_: str) -> Instruction | None:
-        before = self.entries.pop(id_, None)
-        if before is None:
-            before = self.archived.pop(id_, None)
-            self.generation += before is not None
-        else:
-            ids = self.ids
-            del ids[bisect_left(ids, id_)]
-            self._tree.drop(id_, before.fingerprint)
-            self._update_facets(before, None)
-        return before
+        with self._derived:
+            before = self.entries.pop(id_, None)
+            if before is None:
+                before = self.archived.pop(id_, None)
+                self.generation += before is not None
+            else:
+                ids = self.ids
+                del ids[bisect_left(ids, id_)]
+                self._tree.drop(id_, before.fingerprint)
+                self._update_facets(before, None)
+            return before
 
     def subscribe(self, listener: Callable[[Instruction | None, Instruction | None], None]) -> None:
         """Call a listener with (before, after) of every change, archived instructions left out."""
@@ -181,29 +190,32 @@ class Catalogue:
     @property
     def hash(self) -> str:
         """Return the hash of the whole catalogue."""
-        return self._tree.root
+        with self._derived:
+            return self._tree.root
 
     def facet(self, name: str) -> dict[str, set[str]]:
         """Return ids by value of a facet; do not modify the sets."""
-        values = self._facets.get(name)
-        if values is None:
-            values = {}
-            read = FACETS[name]
-            for entry in self.entries.values():
-                for value in read(entry.document):
-                    values.setdefault(value, set()).add(entry.id)
-            self._facets[name] = values
-        return values
+        with self._derived:
+            values = self._facets.get(name)
+            if values is None:
+                values = {}
+                read = FACETS[name]
+                for entry in self.entries.values():
+                    for value in read(entry.document):
+                        values.setdefault(value, set()).add(entry.id)
+                self._facets[name] = values
+            return values
 
     def order(self, name: str) -> list[SortKey]:
         """Return (key, id) in ascending order; do not modify the list."""
-        ordered = self._orders.get(name)
-        if ordered is None:
-            read = ORDERS[name]
-            ordered = self._orders[name] = sorted(
-                (read(entry.document), entry.id) for entry in self.entries.values()
-            )
-        return ordered
+        with self._derived:
+            ordered = self._orders.get(name)
+            if ordered is None:
+                read = ORDERS[name]
+                ordered = self._orders[name] = sorted(
+                    (read(entry.document), entry.id) for entry in self.entries.values()
+                )
+            return ordered
 
     def members(self, category: str) -> list[str]:
         """Return the ids of a category in byte order."""
@@ -219,11 +231,12 @@ class Catalogue:
 
     def paths(self) -> PathIndex:
         """Return the index of scopes by path; do not modify it."""
-        if self._paths is None:
-            self._paths = PathIndex(
-                (id_, RuleScope.of(entry.document)) for id_, entry in self.entries.items()
-            )
-        return self._paths
+        with self._derived:
+            if self._paths is None:
+                self._paths = PathIndex(
+                    (id_, RuleScope.of(entry.document)) for id_, entry in self.entries.items()
+                )
+            return self._paths
 
     def counts(self, field: str) -> Counter[str]:
         """Count the values of a field, `(none)` where it is empty, once per change.

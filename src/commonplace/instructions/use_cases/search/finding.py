@@ -92,7 +92,7 @@ class CatalogueFinder:
             seen = None if whole else frozenset(entries)
             words = _Words(self._store, asked, asked.find_candidates(CANDIDATES))
         meanings = [TextMeaningQuery(meaning, text, CANDIDATES, seen)] if meaning else []
-        result = await hybrid.search(words, meanings, hybrid.Judgement())
+        result = await hybrid.search(words, meanings, hybrid.Judgement(explained=False))
         return result.hits
 
     def _ask(
