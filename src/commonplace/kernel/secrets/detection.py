@@ -30,9 +30,11 @@ _ASSIGNED = re.compile(
     r"(?:[ \t\u00a0]{0,3}(?:=>|:=|=|:)[ \t]{0,3}|(?P<space>[ \t]))"
     r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{6,4000})(?P=q)|(?P<bare>[^\s\"'`,;<>(){}\[\]]{8,4000}))"
 )
+# "The password is …", "the password of the staging admin is …".
 _SAID = re.compile(
-    rf"(?:{_CHOSEN})[ \t](?:is|was|est|était)[ "
-    rf"\t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})"
+    rf"(?:{_CHOSEN})(?:[ \t](?:of|for|to|du|de|des|pour)[ \t][^.,;:\n]{{1,50}}?)?"
+    r"[ \t](?:is|was|est|était)[ \t]"
+    r"[\"'`]?(?P<value>[^\s\"'`,;<>(){}\[\]]{8,200})"
 )
 # "The auth token is …", "le cookie de session valait …", "auth token …": a long word, and before it
 # what says that it is a secret.

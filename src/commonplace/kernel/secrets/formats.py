@@ -36,7 +36,10 @@ _HEX = r"[0-9a-f]"
 _TYPED = r"(?P<value>[^\s'\"$<{]{4,200})"  # not a variable, not a placeholder
 
 FORMATS: tuple[CredentialFormat, ...] = (
-    _format("AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    # Keys of the documentation of AWS end with EXAMPLE.
+    _format(
+        "AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)(?![0-9A-Z]{9}EXAMPLE\b)[0-9A-Z]{16}\b"
+    ),
     _format(
         "GitHub token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
@@ -44,7 +47,7 @@ FORMATS: tuple[CredentialFormat, ...] = (
     ),
     _make_prefix_format(
         "GitLab token",
-        "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent-",
+        "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent- GR1348941",
         r"[A-Za-z0-9_.-]{19,250}\w",
     ),
     _format(
@@ -85,6 +88,12 @@ FORMATS: tuple[CredentialFormat, ...] = (
     ),
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
     _format("Twilio key", "SK", rf"\bSK{_HEX}{{32}}\b"),
+    # The id of an account, and its token as the next argument or field.
+    _format(
+        "Twilio token",
+        "AC",
+        rf"\bAC{_HEX}{{32}}[\"']?\s{{0,3}}[,:]\s{{0,3}}[\"']?(?P<value>{_HEX}{{32}})\b",
+    ),
     _format("Mailchimp key", "-us", rf"\b{_HEX}{{32}}-us\d{{1,2}}\b"),
     _format("Airtable token", "pat", rf"\bpat{_WORD}{{14}}\.{_HEX}{{64}}\b"),
     _format("PayPal token", "access_token$", r"\baccess_token\$\w{1,20}\$[\w$]{20,200}"),

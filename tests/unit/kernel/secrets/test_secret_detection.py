@@ -40,6 +40,10 @@ BY_NAME = [  # the name, then a value that must not stay
     ("docker login -u me --password ", "Tr0ub4dor3xx"),
     ("Mot de passe\u00a0: ", "Tr0ub4dor3xx"),
     ("the admin password is ", "Tr0ub4dor3xx"),
+    ("the password of the staging admin is ", "Tr0ub4dor3xx"),
+    ("le mot de passe du compte de secours est ", "Tr0ub4dor3xx"),
+    ("register with GR1348941", LETTERS[:20]),
+    (f'Client("AC{"0a1b" * 8}", "', "1a2b3c4d5e6f70819203a4b5c6d7e8f9" + '")'),
     ("redis://:", "Tr0ub4dor3xx@cache:6379"),
     ("redis-cli -h cache -a ", "Tr0ub4dor3xx"),
     ("machine api.internal login me password ", "Tr0ub4dor3xx"),
@@ -93,6 +97,8 @@ FORMS = [
 
 
 HARMLESS = [
+    "AKIAIOSFODNN7" + "EXAMPLE is the key of the documentation",
+    "the password of the demo is shown on the page",
     "Set POSTGRES_PASSWORD=postgres in the compose file",
     "password: <your password here>",
     "api_key = os.environ['API_KEY']",
