@@ -324,17 +324,34 @@ class OnceAway:
         return await self._jobs.sources(jobs, max_bytes)
 
 
+async def wait_until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 (a condition of a database)
+            await asyncio.sleep(0.01)
+
+
+def test_large_files_follow_each_other_without_a_pause(box: Box) -> None:
+    for number in range(3):
+        box.write(f"/{number}", f"walrus{number} and a sentence of some length\n\n" * 1_000)
+    settings = IndexerSettings(poll_seconds=60, gather_seconds=60)
+    worker = Indexer(box.files.service._chunks, box.files.service._files, NoLeader(), settings)
+
+    async def work() -> None:
+        running = asyncio.create_task(worker.run())
+        await wait_until(lambda: worker.completed == 3)
+        worker.stop()
+        await running
+
+    asyncio.run(work())
+    assert set(box.found("walrus2")) == {"/2"}
+
+
 def test_jobs_of_a_batch_that_failed_with_the_database_are_claimed_again(box: Box) -> None:
     """Renewing them for as long as the worker lives would keep them from every worker."""
     box.write("/a", "walrus")
     jobs = OnceAway(box.files.service._chunks)
     settings = IndexerSettings(poll_seconds=0.2, renew_seconds=0.02)
     worker = Indexer(jobs, box.files.service._files, NoLeader(), settings)
-
-    async def wait_until(condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():  # noqa: ASYNC110 (a condition of a database)
-                await asyncio.sleep(0.01)
 
     async def work() -> None:
         running = asyncio.create_task(worker.run())

@@ -59,6 +59,7 @@ class IndexerSettings:
     retention_days: int = 30
     poll_seconds: float = POLL_SECONDS
     renew_seconds: float = RENEW_SECONDS
+    gather_seconds: float = GATHER_SECONDS
 
 
 class Indexer:
@@ -89,7 +90,8 @@ class Indexer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
         self._purged_at = 0.0
-        self._woken = 0
+        self._woken = 0  # writes of this process
+        self._handled = 0  # of them that the last pause waited for
         self._batch: frozenset[int] = frozenset()  # ids of the small files at work
         self._large: dict[asyncio.Task[None], Job] = {}  # running large files
         self._turn = asyncio.Lock()  # fair: a batch of small files, then a step of a large one
@@ -140,20 +142,28 @@ class Indexer:
             self.leads = False
 
     async def _pause(self, wake: asyncio.Event) -> None:
-        """Wait for work, and then a moment more: a burst of writes is indexed as one batch."""
+        """Wait for work, and then a moment more: a burst of writes is indexed as one batch.
+
+        The end of a large file does not count as a write, so the next one begins at once.
+        """
         try:
             async with asyncio.timeout(self._settings.poll_seconds):
                 await wake.wait()
             gathered = 0.0
-            while not self._stopping and gathered < MAX_GATHER_SECONDS:
+            while (
+                self._woken != self._handled
+                and not self._stopping
+                and gathered < MAX_GATHER_SECONDS
+            ):
                 woken = self._woken
-                await asyncio.sleep(GATHER_SECONDS)
-                gathered += GATHER_SECONDS
+                await asyncio.sleep(self._settings.gather_seconds)
+                gathered += self._settings.gather_seconds
                 if self._woken - woken < BURST_WRITES:
                     break
         except TimeoutError:
             pass
         wake.clear()
+        self._handled = self._woken
 
     async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
         """Do all jobs that are due now; return False if another process leads."""
@@ -198,16 +208,16 @@ class Indexer:
         """Index small files and start large ones; return how many jobs were claimed."""
         done = 0
         while not self._stopping and rounds != 0 and await self._jobs.due():
-            begun = time.monotonic()
+            begun, woken = time.monotonic(), self._woken
             async with self._turn:
                 batch = await self._work_batch()
             if not batch:
                 break  # only large files are due, and enough of them are running
             done += batch
             rounds = None if rounds is None else rounds - 1
-            # callers are writing: leave them most of the time
             if self._wake is not None and self._wake.is_set():
                 self._wake.clear()
+            if self._woken != woken:  # callers are writing: leave them most of the time
                 await asyncio.sleep(
                     min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS)
                 )

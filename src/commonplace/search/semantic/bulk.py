@@ -1,15 +1,18 @@
-"""Threads of bulk embedding: several jobs share them, and queries take precedence."""
+"""Threads of bulk embedding: several jobs share them, and everything else takes precedence."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-QUERY_SECONDS = 2.0  # after a query, bulk work leaves half of the threads to others
+QUERY_SECONDS = 0.25  # after a query, bulk work leaves half of the threads to others
+NICENESS = 10  # of the threads, where the system has priorities of threads
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -21,6 +24,15 @@ def default_threads() -> int:
     return min(processors, max(2, processors // 2))
 
 
+def lower_priority() -> None:
+    """Let other threads of this process go first; Linux alone has priorities of threads."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            own = threading.get_native_id()
+            least = max(NICENESS, os.getpriority(os.PRIO_PROCESS, own))
+            os.setpriority(os.PRIO_PROCESS, own, least)
+
+
 class BulkThreads:
     """Runs pieces of bulk work. Thread-safe; all jobs together use at most `threads`."""
 
@@ -30,7 +42,9 @@ class BulkThreads:
         self._asked_at = float("-inf")
         self._running = 0
         self._free = threading.Condition()
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        self._pool = ThreadPoolExecutor(
+            self._threads, thread_name_prefix="embed", initializer=lower_priority
+        )
 
     def note_query(self) -> None:
         """Remember that somebody waits for an answer."""

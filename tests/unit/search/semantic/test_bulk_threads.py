@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from commonplace.search.semantic.bulk import QUERY_SECONDS, BulkThreads, default_threads
+from commonplace.search.semantic.bulk import NICENESS, QUERY_SECONDS, BulkThreads, default_threads
 
 
 class Gauge:
@@ -65,6 +66,16 @@ def test_after_a_query_half_of_the_threads_stay_free_for_a_while() -> None:
     gauge = Gauge(2)
     threads.map(gauge.work, [1, 2, 3, 4], abs)
     assert gauge.most == 2
+    threads.close()
+
+
+def test_other_threads_go_first_where_threads_have_priorities() -> None:
+    def niceness(_: int) -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    threads = BulkThreads(1)
+    wanted = NICENESS if sys.platform == "linux" else 0
+    assert threads.map(niceness, [1], abs) == [max(niceness(0), wanted)]
     threads.close()
 
 
