@@ -6,7 +6,7 @@ documents alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -195,6 +195,11 @@ class ReadQuery(Protocol):
     @property
     def messages(self) -> Sequence[Sequence[str]]:
         """Return the terms of each message in the query that is searched by itself."""
+        ...
+
+    @property
+    def asked_kinds(self) -> Collection[str]:
+        """Return the kinds of files that the query asks for, beside code."""
         ...
 
 

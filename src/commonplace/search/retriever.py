@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -24,10 +24,12 @@ from commonplace.search.model import (
 )
 from commonplace.search.relevance.candidates import (
     COVERING_AHEAD,
+    FILES_AHEAD,
     LEAST_COVERED_TERMS,
     MESSAGE_AHEAD,
     MESSAGE_SHARE,
     READ_AHEAD,
+    choose_in_files,
     choose_message_holders,
     keep_covering,
     spread_over_files,
@@ -108,14 +110,15 @@ class PartitionWords:
     prefix: str
     emphasis: Mapping[str, float] = field(default_factory=dict)
     named: Sequence[str] = ()  # keys that the query names: candidates whatever their words
-    spread: bool = False  # one file may have only a part of the candidates
+    spread: bool = False  # candidates are chosen by their files, none of which has all
     covering: bool = False  # texts that hold the whole query are candidates before others
     messages: Sequence[Sequence[str]] = ()  # terms of texts that are searched by themselves
+    asked_kinds: Collection[str] = ()  # kinds of files that the query asks for
 
     async def find(self) -> LexicalResult:
         named = list(dict.fromkeys([*self.named, *await self._find_messages()]))
         limit = max(1, self.limit - len(named))
-        ahead = READ_AHEAD if self.spread else COVERING_AHEAD if self.covering else 1
+        ahead = FILES_AHEAD if self.spread else COVERING_AHEAD if self.covering else 1
         found = await self.store.search(
             self.partition,
             self.terms,
@@ -129,7 +132,7 @@ class PartitionWords:
         if self.covering:
             others = keep_covering(others, found.terms, limit)
         if self.spread:
-            chosen = spread_over_files([match.key for match in others], limit)
+            chosen = choose_in_files(found.matches, limit, named, self.asked_kinds)
             others = tuple(match for match in others if match.key in chosen)
         missing = [key for key in named if key not in scores]
         scored = await self.score(missing) if missing else None
@@ -225,6 +228,10 @@ class HybridRetriever:
         self._policy = policy or HybridPolicy()
         self._without = without
 
+    @property
+    def words(self) -> LexicalStore:
+        return self._lexical
+
     async def retrieve(
         self,
         partition: Partition,
@@ -254,6 +261,7 @@ class HybridRetriever:
             spread,
             covering,
             () if reading is None else reading.messages,
+            () if reading is None else reading.asked_kinds,
         )
         if reading is not None:
             query = reading.meaning

@@ -1,14 +1,19 @@
-"""Choice of candidates: no file takes all places of a report, whole matches are not crowded out."""
+"""Choice of candidates: a report's are in its best files, and whole matches are not crowded out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from commonplace.search.model import LexicalMatch, QueryTerm
+from commonplace.search.relevance.file_kind import FileKind, kind_of_path
 
 MOST_OF_FILE = 6  # candidates of one side that a file may have while others wait
-READ_AHEAD = 3  # times as many are retrieved to choose from for a report
+READ_AHEAD = 3  # times as many are retrieved by meaning to choose from for a report
+FILES_AHEAD = 6  # times as many by words, so that a file's other passages are known
+FILE_MATCHES = 3  # best matches of a file that say what the file is worth
+FILE_SHARE = 0.65  # of the file's other best matches that is added to a match
+NEW_FILES = 0.2  # of the places that are kept for files without another place
 COVERING_AHEAD = 2  # and for other queries
 LEAST_COVERED_TERMS = 3  # of a query; with fewer, the best by score have them all
 COVERED = 0.95  # of the weight of a query's terms that a match holds as a whole
@@ -16,6 +21,14 @@ COVERING_SHARE = 1 / 3  # of the places that are set aside for such matches
 MESSAGE_AHEAD = 100  # matches of a message to choose from
 MESSAGE_COVERED = 0.6  # of the weight of its terms that a text holds
 MESSAGE_SHARE = 1 / 5  # of the places that the messages in a query may have
+KIND_WORTHS = {  # of a match of a report in such a file, unless it asks for the kind
+    FileKind.TEST: 0.7,
+    FileKind.PROSE: 0.7,
+    FileKind.DATA: 0.7,
+    FileKind.HISTORY: 0.4,
+    FileKind.GENERATED: 0.4,
+    FileKind.BUILT: 0.8,
+}
 
 
 def spread_over_files(keys: Sequence[str], limit: int) -> frozenset[str]:
@@ -28,10 +41,65 @@ def spread_over_files(keys: Sequence[str], limit: int) -> frozenset[str]:
     chosen: list[str] = []
     further: list[str] = []
     for key in keys:
-        path = key.rpartition("#")[0]
+        path = _path(key)
         counts[path] += 1
         (chosen if counts[path] <= MOST_OF_FILE else further).append(key)
     return frozenset([*chosen, *further][:limit])
+
+
+def choose_in_files(
+    matches: Sequence[LexicalMatch],
+    limit: int,
+    taken: Collection[str] = (),
+    asked_kinds: Collection[str] = (),
+) -> frozenset[str]:
+    """Choose the keys of at most `limit` matches of a report, those in the best files first.
+
+    Long texts match many single passages of files that are about something else. The file that is
+    meant has several passages that match, each of them less. `taken` are keys that have a place
+    already: they count for their file only. `asked_kinds`: kinds of files that the report is about.
+    """
+    worths = _worths(matches, asked_kinds)
+    counts: Counter[str] = Counter()
+    ranked: list[str] = []
+    further: list[str] = []
+    for key in sorted(worths, key=lambda key: (-worths[key], key)):
+        if key not in taken:
+            path = _path(key)
+            counts[path] += 1
+            (ranked if counts[path] <= MOST_OF_FILE else further).append(key)
+    first = limit - int(NEW_FILES * limit)
+    known = {_path(key) for key in ranked[:first]}
+    new = [key for key in ranked[first:] if _is_new(key, known)]
+    return frozenset(list(dict.fromkeys([*ranked[:first], *new, *ranked, *further]))[:limit])
+
+
+def _worths(matches: Sequence[LexicalMatch], asked_kinds: Collection[str]) -> dict[str, float]:
+    """Return what each match is worth with the best others of its file, and its kind of file."""
+    of_file: dict[str, list[float]] = {}
+    for match in sorted(matches, key=lambda match: -match.score):
+        of_file.setdefault(_path(match.key), []).append(match.score)
+    best = {path: sum(scores[:FILE_MATCHES]) for path, scores in of_file.items()}
+    worths = {}
+    for match in matches:
+        path = _path(match.key)
+        kind = kind_of_path(path)
+        others = max(0.0, best[path] - match.score)
+        trust = 1.0 if kind in asked_kinds else KIND_WORTHS.get(kind, 1.0)
+        worths[match.key] = trust * (match.score + FILE_SHARE * others)
+    return worths
+
+
+def _is_new(key: str, known: set[str]) -> bool:
+    """Return whether the file of a key is not known yet; it is from now on."""
+    path = _path(key)
+    is_new = path not in known
+    known.add(path)
+    return is_new
+
+
+def _path(key: str) -> str:
+    return key.rpartition("#")[0]
 
 
 def keep_covering(

@@ -16,6 +16,7 @@ LEAST_RUN = 0.7  # of a message that must stand in a text
 SKIP = 0.85  # of a run of words that is kept where a word is left out
 LEAST_TOKENS = 3  # of a message that a run may be a part of
 MOST_TOKENS = 60
+MOST_PLACES = 8  # of one word in a message: a text that repeats it costs that much per word
 MOST_HOLE_TOKENS = 8  # that code has where a message has a value: `{type(value).__name__}`
 _TOKEN = re.compile(r"\w+")
 _VALUE = re.compile(
@@ -50,7 +51,9 @@ class MessageText:
         tokens, after_value = _split(text)
         places: dict[str, list[int]] = {}
         for at, token in enumerate(tokens):
-            places.setdefault(token, []).append(at)
+            of_token = places.setdefault(token, [])
+            if len(of_token) < MOST_PLACES:
+                of_token.append(at)
         worths = tuple(0.05 + rarity(token) for token in tokens)
         first = {token: rows[0] for token, rows in places.items()}
         return cls(

@@ -13,8 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from commonplace.search.lexical.text import analyze, query_terms
+from commonplace.search.relevance.file_kind import FileKind
 from commonplace.search.relevance.messages import has_values, telling_terms
 from commonplace.search.relevance.traces import (
     MOST_LINE_CHARACTERS,
@@ -32,6 +34,7 @@ MOST_SYMBOLS = 48
 MOST_PHRASES = 12
 MOST_MESSAGES = 4  # that are searched by themselves
 LEAST_INLINE_WORDS = 3  # of code in a sentence that may be a message
+KEPT_READINGS = 32
 MODEL_CHARACTERS = 1_000  # what an embedding model is given of a report
 
 
@@ -106,6 +109,13 @@ class QueryReading:
         return tuple(dict.fromkeys(terms for terms in found if terms))[:MOST_MESSAGES]
 
     @property
+    def asked_kinds(self) -> frozenset[str]:
+        """Return the kinds of files that the query asks for, beside code."""
+        tests = (FileKind.TEST,) if self.wants_tests else ()
+        prose = (FileKind.PROSE, FileKind.HISTORY) if self.wants_prose else ()
+        return frozenset((*tests, *prose))
+
+    @property
     def is_weighed(self) -> bool:
         """Return whether some terms count more than others."""
         return self.shape is QueryShape.REPORT
@@ -158,8 +168,9 @@ _CODE_LINE = re.compile(
 )
 
 
+@lru_cache(maxsize=KEPT_READINGS)
 def read_query(text: str) -> QueryReading:
-    """Read a query of any form and length."""
+    """Read a query of any form and length; several searches of one call share the reading."""
     stripped = text.strip()
     lines = stripped.split("\n")
     is_titled = len(stripped) >= TITLED_CHARACTERS and "\n\n" in stripped

@@ -1,9 +1,10 @@
-"""One file does not take all the places of a report; whole matches are not crowded out."""
+"""A report finds candidates in its best files; whole matches are not crowded out."""
 
 from __future__ import annotations
 
 from commonplace.search.model import LexicalMatch, QueryTerm
 from commonplace.search.relevance.candidates import (
+    choose_in_files,
     choose_message_holders,
     keep_covering,
     spread_over_files,
@@ -61,3 +62,49 @@ def test_holders_of_a_message_come_by_how_much_of_it_they_hold() -> None:
     assert chosen == [whole[0].key, most[0].key]
     assert choose_message_holders([*most, *whole], TERMS, 1) == [whole[0].key]
     assert choose_message_holders(little, [QueryTerm("absent", 0, 7.0)], 30) == []
+
+
+def match(path: str, number: int, score: float) -> LexicalMatch:
+    return LexicalMatch(f"{path}#{number}", score, ("body",))
+
+
+def test_a_file_with_several_matches_comes_before_a_single_better_one() -> None:
+    about = [match("/src/parser.go", number, 6.0) for number in range(3)]
+    singles = [match(f"/src/{number}.go", 0, 8.0) for number in range(40)]
+    chosen = choose_in_files([*singles, *about], 30)
+    assert len(chosen) == 30
+    assert chosen.issuperset(row.key for row in about)
+
+
+def test_a_part_of_the_places_is_for_files_without_another() -> None:
+    large = [match(f"/src/{number // 8}.rs", number, 9.0) for number in range(64)]
+    small = [match(f"/src/small/{number}.rs", 0, 1.0) for number in range(20)]
+    chosen = choose_in_files([*large, *small], 30)
+    paths = [key.rpartition("#")[0] for key in sorted(chosen)]
+    assert len(chosen) == 30
+    assert max(paths.count(path) for path in paths) == 6
+    assert len(set(paths)) == 10  # four files with six places each, and six with one
+
+
+def test_matches_of_one_file_fill_the_places_that_nobody_wants() -> None:
+    rows = [match("/src/only.c", number, 9.0) for number in range(9)]
+    assert choose_in_files(rows, 30) == {row.key for row in rows}
+    assert len(choose_in_files(rows, 7)) == 7
+    assert choose_in_files([], 30) == frozenset()
+
+
+def test_tests_and_change_logs_leave_places_to_code_unless_they_are_asked_for() -> None:
+    tests = [match(f"/tests/{number}_test.go", 0, 9.0) for number in range(30)]
+    code = [match(f"/src/{number}.go", 0, 7.0) for number in range(30)]
+    assert choose_in_files([*tests, *code], 30) == {row.key for row in code}
+    asked = choose_in_files([*tests, *code], 30, asked_kinds=("test",))
+    assert asked == {row.key for row in tests}
+
+
+def test_keys_that_have_a_place_count_for_their_file_only() -> None:
+    named = match("/src/named.ts", 0, 20.0)
+    beside = match("/src/named.ts", 1, 2.0)
+    others = [match(f"/src/{number}.ts", 0, 8.0) for number in range(30)]
+    chosen = choose_in_files([named, *others, beside], 10, {named.key})
+    assert beside.key in chosen
+    assert named.key not in chosen
