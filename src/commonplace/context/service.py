@@ -192,9 +192,10 @@ class ContextService:
 def _revealed(candidate: ContextCandidate) -> ContextCandidate:
     """Show hidden characters of what others wrote."""
     written = (candidate.ref, candidate.title, candidate.text, candidate.why, *candidate.marks)
-    ref, title, text, why, *marks = shown = tuple(map(reveal, written))
-    if shown == written:  # nearly always: a copy would cost more
+    joined = "\n".join(written)
+    if reveal(joined) == joined:  # nearly always: a copy would cost more
         return candidate
+    ref, title, text, why, *marks = map(reveal, written)
     return replace(candidate, ref=ref, title=title, text=text, why=why, marks=tuple(marks))
 
 

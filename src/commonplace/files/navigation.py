@@ -179,9 +179,6 @@ class Navigation:
         """Return the files that use the last part of a name, and where."""
         return await self.symbols.uses(tenant, project, [split_qualified(name)[1]], limit, prefix)
 
-    async def outline(self, tenant: str, project: Project, path: FilePath) -> FileOutline | None:
-        return await self.symbols.outline(tenant, project, path)
-
     async def neighbours(
         self,
         tenant: str,

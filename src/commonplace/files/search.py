@@ -28,6 +28,7 @@ from commonplace.search.model import (
     SearchHit,
     SearchUnavailableError,
 )
+from commonplace.search.partitions import choose_partitions
 from commonplace.search.relevance.evidence import CandidateText
 from commonplace.search.relevance.passages import RankedRange, choose_passages
 from commonplace.search.relevance.query import QueryReading, read_query
@@ -111,6 +112,15 @@ class FileSearch:
             retrieval.mode + ranking.mode,
             retrieval.notes + ranking.notes + doubt,
         )
+
+    async def likeliest(
+        self, tenant: str, projects: Sequence[Project], text: str, most: int
+    ) -> list[Project]:
+        """Return the projects that a query is likeliest about by words, in the given order."""
+        partitions = [Partition(tenant, "files", project) for project in projects]
+        reading = read_query(text[:MAX_QUERY_CHARACTERS])
+        chosen = await choose_partitions(self._retriever, partitions, reading, most, WEIGHTS)
+        return [Project(partition.scope) for partition in chosen]
 
     async def _add_lines(self, query: FileQuery, chunks: Sequence[FoundChunk]) -> list[FoundChunk]:
         """Add the lines of the passages, which the index knows unless the file just changed.

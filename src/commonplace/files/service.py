@@ -345,6 +345,13 @@ class FilesService:
         )
         return replace(found, notes=notes + found.notes)
 
+    async def likeliest_projects(
+        self, caller: AuthContext, query: str, most: int
+    ) -> tuple[list[Project], int]:
+        """Return the likeliest projects for a query by words, and how many there are."""
+        names = [usage.project for usage in await self.projects(caller)]
+        return await self._search.likeliest(caller.apikey_hash, names, query, most), len(names)
+
     async def find_symbols(
         self, caller: AuthContext, project: str, query: SymbolQuery
     ) -> SymbolResult:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.json_types import JsonObject
@@ -30,6 +30,7 @@ from commonplace.search.model import (
     NO_WORDS,
     LexicalMatch,
     LexicalResult,
+    MatchedWords,
     SearchHit,
 )
 
@@ -206,9 +207,8 @@ def fuse(
         if explained:
             explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
             _explain_meaning(explain, cosine, agreed.get(key), legibility)
-        hit = _make_hit(key, score, side, cosine, match, explain)
         told = measure.measure(match) if match is not None else NO_WORDS
-        hits.append(replace(hit, evidence=semantic + words, words=told))
+        hits.append(_make_hit(key, score, side, cosine, match, explain, semantic + words, told))
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
 
@@ -220,6 +220,8 @@ def _make_hit(
     cosine: float | None,
     match: LexicalMatch | None,
     explain: JsonObject,
+    evidence: float,
+    words: MatchedWords,
 ) -> SearchHit:
     return SearchHit(
         key=key,
@@ -228,6 +230,8 @@ def _make_hit(
         semantic=None if cosine is None else round(min(1.0, max(0.0, cosine)), 6),
         terms=match.terms if match is not None else (),
         explain=explain,
+        evidence=evidence,
+        words=words,
     )
 
 

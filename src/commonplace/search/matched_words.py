@@ -32,6 +32,16 @@ class _Term:
     is_real: bool  # not a guess at a word that no text has, and not a number
 
 
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What a set of matched terms says, whatever the text."""
+
+    matched: float  # sum of their idf
+    information: float
+    share: float  # of what the query asks for
+    without_best: float  # information of all but the best term
+
+
 class WordMeasure:
     """Measures the matches of one query."""
 
@@ -51,23 +61,30 @@ class WordMeasure:
         self._information = sum(self._idf.values())
         asked = sorted((term.worth * term.emphasis for term in self._terms.values()), reverse=True)
         self._asked = sum(asked[:MAX_TERMS_OF_PASSAGE])
+        self._weighed: dict[tuple[str, ...], _Weighed] = {}  # many texts match the same terms
 
     def measure(self, match: LexicalMatch) -> MatchedWords:
         """Return what the words of a match say."""
-        matched = sum(self._idf.get(term, 0.0) for term in match.terms)
-        if matched <= 0 or self._result.ceiling <= 0:
+        weighed = self._weighed.get(match.terms)
+        if weighed is None:
+            weighed = self._weighed[match.terms] = self._weigh(match.terms)
+        if weighed.matched <= 0 or self._result.ceiling <= 0:
             return NO_WORDS
         # how often the words occur in the text, and how long it is
-        density = match.score / self._result.ceiling * self._information / matched
+        density = match.score / self._result.ceiling * self._information / weighed.matched
+        return MatchedWords(
+            min(1.0, density) * weighed.information, weighed.share, weighed.without_best
+        )
+
+    def _weigh(self, names: tuple[str, ...]) -> _Weighed:
         real = [
-            term
-            for name in match.terms
-            if (term := self._terms.get(name)) is not None and term.is_real
+            term for name in names if (term := self._terms.get(name)) is not None and term.is_real
         ]
         worths = sorted((term.worth * min(1.0, term.emphasis) for term in real), reverse=True)
         asked = sum(term.worth * term.emphasis for term in real)
-        return MatchedWords(
-            min(1.0, density) * sum(worths),
+        return _Weighed(
+            sum(self._idf.get(name, 0.0) for name in names),
+            sum(worths),
             min(1.0, asked / self._asked) if self._asked > 0 else 0.0,
             sum(worths[1:]),
         )

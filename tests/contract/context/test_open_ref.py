@@ -108,6 +108,14 @@ def test_an_operation_of_a_changed_file_is_read_from_the_file(office: Office) ->
     assert "All orders" in item["text"]
 
 
+def test_a_part_beyond_the_end_is_told_how_many_lines_there_are(office: Office) -> None:
+    office.write("/two.txt", "one\ntwo\n")
+    office.write("/open.txt", "one\ntwo")
+    for path in ("two.txt", "open.txt"):
+        error = open_one(office, f"file:shop/{path}#L9-L9")["error"]
+        assert " has 2 lines and " in error["message"]
+
+
 def test_errors_are_items_of_their_own_with_a_next_step(office: Office) -> None:
     office.write("/a.txt", LINES)
     office.write("/bad.yaml", "openapi: 3.1.0\npaths: [")

@@ -66,7 +66,7 @@ def test_one_search_finds_every_kind_with_references_reasons_and_scores(office: 
     assert not any(ref.startswith("file:shop/api.yaml") for ref in refs(found))
     scores = [result["score"] for result in found["results"]]
     assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 1 for score in scores)
+    assert all(0 < score <= 1 for score in scores)
     assert all(result["why"] and result["title"] for result in found["results"])
     assert not any("garden" in ref for ref in refs(found)[:4])
     opened = office.call("open_ref", refs=refs(found), budget=20_000)

@@ -107,6 +107,22 @@ def test_an_outline_lists_definitions_in_order_with_bytes_of_the_file(code: Box)
     assert run(symbols(code).outline(T1, P, FilePath("/none.py"))) is None
 
 
+def test_the_lines_of_functions_are_read_for_several_files_at_once(code: Box) -> None:
+    python, go, none = (FilePath(f"/{name}") for name in ("src/shapes.py", "lib/shapes.go", "none"))
+    found = run(symbols(code).function_lines(T1, P, [python, go, none]))
+    outline = run(symbols(code).outline(T1, P, python))
+    assert outline is not None
+    assert found[python] == [
+        (entry.definition.start_line, entry.definition.end_line)
+        for entry in outline.definitions
+        if entry.definition.kind in ("function", "method")
+    ]
+    assert len(found[python]) == 4
+    assert found[go]
+    assert found[none] == []
+    assert run(symbols(code).function_lines(T2, P, [python])) == {python: []}
+
+
 def test_files_are_found_by_name_and_by_words_of_their_path(code: Box) -> None:
     store = symbols(code)
     assert run(store.files_named(T1, P, "shapes.py", 5)) == ["/src/shapes.py"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from commonplace.bootstrap.sources.projects import choose_projects
 from commonplace.context.engine.task import TaskReading
 from commonplace.context.engine.topic import explain_topic, judge_topic
 from commonplace.context.model import ContextCandidate, PackSection
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
 
 MOST_OPERATIONS = 10
-MOST_PROJECTS = 8  # searched where no project is named
 
 
 class ApiOperationSource:
@@ -32,20 +31,18 @@ class ApiOperationSource:
         extracts = self._services.files.extracts
         if extracts is None or not task.text:
             return SourceAnswer()
-        with_operations = await extracts.projects(caller)
         named = task.question.project
-        projects: Sequence[str] = [
-            project for project in with_operations if named is None or project == named
-        ]
+        if named is not None and named not in await extracts.projects(caller):
+            return SourceAnswer()
+        chosen = await choose_projects(caller, extracts, task.text, named)
         answers = await asyncio.gather(
             *(
                 extracts.search(caller, project, task.text, MOST_OPERATIONS)
-                for project in projects[:MOST_PROJECTS]
+                for project in chosen.names
             )
         )
-        return SourceAnswer(
-            [_candidate(found, task) for answer in answers for found in answer.extracts]
-        )
+        found = [_candidate(extract, task) for answer in answers for extract in answer.extracts]
+        return SourceAnswer(found, (f"operations: {chosen.note}",) if chosen.note else ())
 
     async def note_use(self, caller: AuthContext, ref: str) -> bool:
         """Operations have no counter of their own; context keeps one."""

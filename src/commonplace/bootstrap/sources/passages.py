@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from commonplace.bootstrap.sources.projects import choose_projects
 from commonplace.context.engine.passages import (
     LineRange,
     PassageText,
@@ -25,11 +26,12 @@ from commonplace.kernel.ref import Ref, RefKind
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
     from commonplace.files.service import FilesService
-    from commonplace.files.symbols import FileOutline
 
 MOST_PASSAGES = 20
-MOST_PROJECTS = 8  # searched where no project is named
-NEIGHBOURS_FROM_BUDGET = 4_000  # a smaller pack has no room behind the passages
+ROOMY_BUDGET = 4_000  # a smaller pack has no room behind the passages
+FURTHER_FILES = 3  # whose other passages are looked for in a roomy pack
+FURTHER_PASSAGES = 6  # of each
+IMPORTS_FROM_BUDGET = 8_000  # a smaller pack has better use for the tokens
 NEIGHBOUR_CHANCE = 0.9  # of the last passage's: neighbours come behind all of them
 _RELATIONS = {"enclosing": "around", "callee": "called by", "caller": "calls"}
 _REASONS = ("defines", "exact", "path", "file_name")
@@ -43,29 +45,19 @@ class FilePassageSource:
 
     async def find(self, caller: AuthContext, task: TaskReading) -> SourceAnswer:
         files = self._services.files
-        if not task.question.task.strip() or not files.settings.search.enabled:
+        if not task.has_subject or not files.settings.search.enabled:
             return SourceAnswer()
-        projects, notes = await self._projects(caller, task.question.project)
+        question = task.question
+        chosen = await choose_projects(caller, files, question.task, question.project)
         answers = await asyncio.gather(
-            *(self._search(files, caller, project, task) for project in projects)
+            *(self._search(files, caller, project, task) for project in chosen.names)
         )
+        notes = (f"files: {chosen.note}",) if chosen.note else ()
         return SourceAnswer([candidate for answer in answers for candidate in answer], notes)
 
     async def note_use(self, caller: AuthContext, ref: str) -> bool:
         """Files have no counter of their own; context keeps one."""
         return True
-
-    async def _projects(
-        self, caller: AuthContext, named: str | None
-    ) -> tuple[Sequence[str], tuple[str, ...]]:
-        if named is not None:
-            return (named,), ()
-        usages = await self._services.files.projects(caller)
-        projects = sorted(usage.project for usage in usages if usage.files)
-        if len(projects) <= MOST_PROJECTS:
-            return projects, ()
-        note = f"files: only {MOST_PROJECTS} of {len(projects)} projects were searched; name one"
-        return projects[:MOST_PROJECTS], (note,)
 
     async def _search(
         self, files: FilesService, caller: AuthContext, project: str, task: TaskReading
@@ -73,25 +65,60 @@ class FilePassageSource:
         found = await files.search(caller, project, task.question.task, limit=MOST_PASSAGES)
         if not found.chunks:
             return []
-        paths = dict.fromkeys(chunk.path for chunk in found.chunks)
-        read = [self._read(files, caller.apikey_hash, Project(project), path) for path in paths]
-        contents = dict(zip(paths, await asyncio.gather(*read), strict=True))
+        tenant, name = caller.apikey_hash, Project(project)
+        is_roomy = task.question.budget >= ROOMY_BUDGET
+        chunks = list(found.chunks)
+        if is_roomy:
+            chunks += await self._look_further(files, caller, project, task, chunks)
+        paths = list(dict.fromkeys(chunk.path for chunk in chunks))
+        contents = await files.store.whole_files(tenant, name, paths)
+        functions: dict[str, Sequence[LineRange]] = {}
+        if files.navigation is not None:
+            by_path = await files.navigation.symbols.function_lines(tenant, name, paths)
+            functions = dict(by_path.items())
         passages = [
             PassageText(at, chunk.path, chunk.start, chunk.end)
-            for at, chunk in enumerate(found.chunks)
+            for at, chunk in enumerate(chunks)
+            if chunk.path in contents
         ]
-        texts: dict[str, bytes] = {path: content[0] for path, content in contents.items()}
-        functions: dict[str, Sequence[LineRange]] = {
-            path: content[1] for path, content in contents.items()
-        }
+        texts: dict[str, bytes] = {path: whole.content for path, whole in contents.items()}
         candidates = []
-        for passage in complete_passages(passages, texts, functions):
-            chunk = found.chunks[passage.at]
-            entry = contents[chunk.path][2]
+        imports = task.question.budget >= IMPORTS_FROM_BUDGET
+        for passage in complete_passages(passages, texts, functions, imports=imports):
+            chunk = chunks[passage.at]
+            entry = contents[chunk.path].entry
             candidates.append(_candidate(chunk, project, passage.lines, passage.text, entry, task))
-        if task.question.budget >= NEIGHBOURS_FROM_BUDGET:
+        if is_roomy:
             candidates += await self._neighbours(files, caller.apikey_hash, candidates)
         return candidates
+
+    async def _look_further(
+        self,
+        files: FilesService,
+        caller: AuthContext,
+        project: str,
+        task: TaskReading,
+        found: Sequence[FoundChunk],
+    ) -> list[FoundChunk]:
+        """Return other passages of the best files, behind those that were found.
+
+        A ranking gives a file only a few places, so that others are seen.
+        """
+        paths = list(dict.fromkeys(chunk.path for chunk in found))[:FURTHER_FILES]
+        answers = await asyncio.gather(
+            *(
+                files.search(caller, project, task.question.task, path, FURTHER_PASSAGES)
+                for path in paths
+            )
+        )
+        known = {part.id for chunk in found for part in chunk.parts}
+        last = min(chunk.score for chunk in found)
+        return [
+            replace(chunk, score=min(chunk.score, last))
+            for path, answer in zip(paths, answers, strict=True)
+            for chunk in answer.chunks
+            if chunk.path == path and known.isdisjoint(part.id for part in chunk.parts)
+        ]
 
     async def _neighbours(
         self, files: FilesService, tenant: str, passages: Sequence[ContextCandidate]
@@ -114,8 +141,10 @@ class FilePassageSource:
             if any(_overlap(place, other) for other in known):
                 continue
             known.append(place)
-            content, _, entry = await self._read(files, tenant, project, neighbour.path)
-            rows = content.decode("utf-8", "replace").split("\n")
+            whole = await files.store.slice(tenant, project, neighbour.path, 0, None)
+            if whole is None:
+                continue
+            rows = whole.content.decode("utf-8", "replace").split("\n")
             why = f"{_RELATIONS[neighbour.relation]} {ref.key.rpartition('/')[2]}:{ref.lines[0]}"
             candidates.append(
                 replace(
@@ -125,25 +154,11 @@ class FilePassageSource:
                     why=why,
                     chance=chance,
                     line=lines[0],
-                    updated=_spell_time(entry),
+                    updated=_spell_time(whole.entry),
                     explain={"neighbour": neighbour.relation},
                 )
             )
         return candidates
-
-    async def _read(
-        self, files: FilesService, tenant: str, project: Project, path: FilePath
-    ) -> tuple[bytes, tuple[LineRange, ...], FileEntry | None]:
-        """Return the content of a file, the lines of its functions, and when it changed."""
-        whole = await files.store.slice(tenant, project, path, 0, None)
-        if whole is None:
-            return b"", (), None
-        outline = (
-            await files.navigation.outline(tenant, project, path)
-            if files.navigation is not None
-            else None
-        )
-        return whole.content, _functions(outline), whole.entry
 
 
 def _overlap(place: Ref, other: Ref) -> bool:
@@ -153,21 +168,12 @@ def _overlap(place: Ref, other: Ref) -> bool:
     return place.lines[0] <= other.lines[1] and other.lines[0] <= place.lines[1]
 
 
-def _functions(outline: FileOutline | None) -> tuple[LineRange, ...]:
-    definitions = outline.definitions if outline is not None else ()
-    return tuple(
-        (entry.definition.start_line, entry.definition.end_line)
-        for entry in definitions
-        if entry.definition.kind in ("function", "method", "constructor", "macro")
-    )
-
-
 def _candidate(
     chunk: FoundChunk,
     project: str,
     lines: LineRange,
     text: str,
-    entry: FileEntry | None,
+    entry: FileEntry,
     task: TaskReading,
 ) -> ContextCandidate:
     explain = chunk.explain
@@ -200,9 +206,9 @@ def _candidate(
     )
 
 
-def _spell_time(entry: FileEntry | None) -> str:
+def _spell_time(entry: FileEntry) -> str:
     """Return when a file changed, in ISO 8601."""
-    if entry is None or entry.updated_at is None:
+    if entry.updated_at is None:
         return ""
     return datetime.fromtimestamp(entry.updated_at / 1e6, UTC).isoformat()
 

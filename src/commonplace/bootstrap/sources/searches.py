@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.bootstrap.sources.lessons import scale_odds
+from commonplace.bootstrap.sources.projects import ChosenProjects, choose_projects
 from commonplace.context.engine.judging import move_odds
 from commonplace.context.finding.model import (
     FindQuestion,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from commonplace.files.model import FileSearchResult, FoundChunk
     from commonplace.search.model import SearchHit
 
-MOST_PROJECTS = 8  # searched where no project is named
 UNUSED = ("draft", "review", "deprecated")  # an instruction that does not count, or not yet
 CERTAIN = 0.999  # a score of memory above it has no finite odds
 
@@ -130,30 +130,26 @@ class FileFindSource:
 
     async def search(self, caller: AuthContext, question: FindQuestion) -> SourceResult:
         files = self._services.files
-        projects = [question.project] if question.project is not None else []
-        if question.project is None:
-            projects = [str(usage.project) for usage in await files.projects(caller) if usage.files]
+        chosen = await choose_projects(caller, files, question.query, question.project)
         results = await asyncio.gather(
             *(
                 files.search(caller, project, question.query, limit=question.limit)
-                for project in projects[:MOST_PROJECTS]
+                for project in chosen.names
             )
         )
         items = [
             _found_chunk(chunk, project)
-            for project, result in zip(projects, results, strict=False)
+            for project, result in zip(chosen.names, results, strict=True)
             for chunk in result.chunks
         ]
-        return SourceResult(items, _notes(results, projects))
+        return SourceResult(items, _notes(results, chosen))
 
 
 def _notes(
-    results: Sequence[FileSearchResult | ExtractSearchResult], projects: Sequence[str]
+    results: Sequence[FileSearchResult | ExtractSearchResult], chosen: ChosenProjects
 ) -> tuple[str, ...]:
     notes = [note for result in results for note in result.notes]
-    if len(projects) > MOST_PROJECTS:
-        notes.append(f"only {MOST_PROJECTS} of {len(projects)} projects were searched; name one")
-    return tuple(notes)
+    return (*notes, chosen.note) if chosen.note else tuple(notes)
 
 
 def _found_chunk(chunk: FoundChunk, project: str) -> FoundItem:
@@ -176,16 +172,15 @@ class OperationFindSource:
         extracts = self._services.files.extracts
         if extracts is None:
             return SourceResult()
-        named = question.project
-        projects = [named] if named is not None else list(await extracts.projects(caller))
+        chosen = await choose_projects(caller, extracts, question.query, question.project)
         results = await asyncio.gather(
             *(
                 extracts.search(caller, project, question.query, question.limit)
-                for project in projects[:MOST_PROJECTS]
+                for project in chosen.names
             )
         )
         items = [_found_operation(extract) for result in results for extract in result.extracts]
-        return SourceResult(items, _notes(results, projects))
+        return SourceResult(items, _notes(results, chosen))
 
 
 def _found_operation(found: FoundExtract) -> FoundItem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from commonplace.search.lexical.text import analyze
 
@@ -63,16 +64,30 @@ def _join(blocks: Sequence[str], chosen: Sequence[int]) -> str:
     return "".join(parts).strip("\n")
 
 
-def cut_lines_around(
-    text: str, terms: frozenset[str], most: int, count: Count
-) -> tuple[int, str] | None:
+@dataclass(frozen=True, slots=True)
+class MeasuredLines:
+    """Lines of a text with their tokens, and how many words of a task each has."""
+
+    lines: Sequence[str]
+    costs: Sequence[int]
+    shared: Sequence[int]
+
+    @classmethod
+    def read(cls, text: str, terms: frozenset[str], count: Count) -> MeasuredLines:
+        lines = text.split("\n")
+        return cls(
+            lines,
+            [count(f"\n{line}") for line in lines],
+            [len(terms.intersection(analyze(line))) if terms else 0 for line in lines],
+        )
+
+
+def cut_lines_around(measured: MeasuredLines, most: int) -> tuple[int, str] | None:
     """Return whole lines around those with most words of a task, within `most` tokens.
 
     Also how many lines stand before them. None if not even one line fits.
     """
-    lines = text.split("\n")
-    costs = [count(f"\n{line}") for line in lines]
-    shared = [len(terms.intersection(analyze(line))) if terms else 0 for line in lines]
+    lines, costs, shared = measured.lines, measured.costs, measured.shared
     first = last = max(range(len(lines)), key=lambda at: (shared[at], -at))
     left = most - costs[first]
     if left < 0:

@@ -16,8 +16,9 @@ from commonplace.context.model import ContextCandidate, PackSection, UseWeight
 from commonplace.kernel.ref import Ref, RefKind
 
 MOST_CHANCE = 0.9  # of something that is certainly about the task
-LEAST_SHARE = 0.03  # of the best chance of a section, that a candidate must have
+LEAST_SHARE = 0.01  # of the best chance of a section, that a candidate must have
 SMALLEST_ITEM = 40  # tokens of an item that has hardly more than its reference
+SHORT_ITEM = 60  # tokens of an item with a line or two of text
 LEAST_KEPT = 20  # candidates of a section, however small the budget is
 MOST_USE_ODDS = 0.7  # log odds that feedback may add or take
 USE_STEP = 0.25  # log odds of the first use
@@ -33,9 +34,11 @@ def judge(
     candidates: Iterable[ContextCandidate], weights: Mapping[str, UseWeight]
 ) -> list[ContextCandidate]:
     """Return the candidates with enough evidence, the likeliest of each section first."""
+    judged = list(candidates)
+    about = {candidate.use_key for candidate in judged if _is_about(candidate)}
     by_section: dict[PackSection, list[ContextCandidate]] = {}
-    for candidate in candidates:
-        if candidate.named or candidate.topic >= LEAST_TOPIC:
+    for candidate in judged:
+        if candidate.use_key in about:  # of a file with one such passage, the others count too
             by_section.setdefault(candidate.section, []).append(candidate)
     kept: list[ContextCandidate] = []
     for section in PackSection:
@@ -43,16 +46,33 @@ def judge(
         if section is not PackSection.RULES:
             found = _scale_to_topic(found)
         found = [_weigh(candidate, weights.get(candidate.use_key)) for candidate in found]
-        best = max((candidate.chance for candidate in found), default=0.0)
-        found = [
-            candidate
-            for candidate in found
-            if section is PackSection.RULES or candidate.chance >= LEAST_SHARE * best
-        ]
+        if section is not PackSection.RULES:
+            found = _drop_unlikely(found)
         kept += sorted(
             found, key=lambda candidate: (not candidate.binding, -candidate.chance, candidate.ref)
         )
     return kept
+
+
+def _drop_unlikely(found: list[ContextCandidate]) -> list[ContextCandidate]:
+    """Leave out what is unlikely beside the best candidate, but for other passages of its file.
+
+    The search lowers their scores so that other files are seen; that says nothing about them.
+    """
+    best = max(found, key=lambda candidate: candidate.chance, default=None)
+    if best is None:
+        return found
+    least = LEAST_SHARE * best.chance
+    return [
+        candidate
+        for candidate in found
+        if candidate.chance >= least or candidate.use_key == best.use_key
+    ]
+
+
+def _is_about(candidate: ContextCandidate) -> bool:
+    """Tell whether a candidate by itself has enough evidence."""
+    return candidate.named or candidate.topic >= LEAST_TOPIC
 
 
 def _scale_to_topic(found: list[ContextCandidate]) -> list[ContextCandidate]:
@@ -92,13 +112,16 @@ def keep_likeliest(
     Candidates come in the order of `judge`. As many binding ones as fit are kept beside the others,
     and `shown` more of each: so many may be left out because the session has them.
     """
-    most = max(LEAST_KEPT, budget // SMALLEST_ITEM) + shown
+    most = {  # binding rules are shown at least by their reference
+        True: max(LEAST_KEPT, budget // SMALLEST_ITEM) + shown,
+        False: max(LEAST_KEPT, budget // SHORT_ITEM) + shown,
+    }
     kept: list[ContextCandidate] = []
     counts: dict[tuple[PackSection, bool], int] = {}
     beyond: dict[PackSection, int] = {}
     for candidate in candidates:
         kind = (candidate.section, candidate.binding)
-        if counts.get(kind, 0) < most:
+        if counts.get(kind, 0) < most[candidate.binding]:
             counts[kind] = counts.get(kind, 0) + 1
             kept.append(candidate)
         else:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from commonplace.context.engine.excerpt import cut_lines_around, cut_prose
+from commonplace.context.engine.excerpt import MeasuredLines, cut_lines_around, cut_prose
 from commonplace.context.engine.judging import SMALLEST_ITEM
 from commonplace.context.engine.task import TaskReading
 from commonplace.context.engine.wire import MOST_TOKENS, count_item, count_json, count_pack
@@ -127,6 +127,8 @@ class _Filling:
         self._explain = explain
         self._chosen: dict[int, PackItem] = {}  # by position, in the order they were chosen
         self._counts: dict[PackSection, int] = {}
+        self._measured: dict[str, MeasuredLines] = {}  # a cut passage may grow at the end
+        self._whole: dict[int, PackItem] = {}
         self.left = tokens
 
     def items(self) -> tuple[PackItem, ...]:
@@ -173,7 +175,9 @@ class _Filling:
         room = self.left + reserved
         if not reserved and room < SMALLEST_ITEM:
             return
-        whole = self._make(candidate, candidate.text)
+        whole = self._whole.get(at)
+        if whole is None:
+            whole = self._whole[at] = self._make(candidate, candidate.text)
         allowed = self._share(at, waiting, room)
         if whole.tokens + SEPARATOR_TOKENS <= min(room, allowed):
             self._put(at, whole)
@@ -211,7 +215,11 @@ class _Filling:
             return None
         terms = self._task.terms
         if candidate.line:
-            lines = cut_lines_around(candidate.text, terms, room, count_json)
+            measured = self._measured.get(candidate.ref)
+            if measured is None:
+                measured = MeasuredLines.read(candidate.text, terms, count_json)
+                self._measured[candidate.ref] = measured
+            lines = cut_lines_around(measured, room)
             if lines is None:
                 return None
             before, text = lines
@@ -224,8 +232,9 @@ class _Filling:
     def _make(
         self, candidate: ContextCandidate, text: str, *, ref: str = "", cut: bool = False
     ) -> PackItem:
-        item = PackItem(candidate, ref or candidate.ref, text, MOST_TOKENS, cut)
-        return replace(item, tokens=count_item(item, self._explain))
+        ref = ref or candidate.ref
+        tokens = count_item(PackItem(candidate, ref, text, MOST_TOKENS, cut), self._explain)
+        return PackItem(candidate, ref, text, tokens, cut)
 
     def _cost(self, at: int) -> int:
         item = self._chosen.get(at)

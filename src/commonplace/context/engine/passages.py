@@ -19,6 +19,7 @@ _DEFINITION = re.compile(
     r"\s*(?:@|(?:export|public|private|static|async|pub|abstract|final)\s|def\b|class\b|func\b|fn\b"
     r"|function\b|struct\b|enum\b|interface\b|trait\b|impl\b|type\b)"
 )
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _COMPOUND = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]|^[A-Z]{2,}[a-z]")
 
 LineRange = tuple[int, int]
@@ -40,8 +41,13 @@ def complete_passages(
     passages: Iterable[PassageText],
     contents: Mapping[str, bytes],
     functions: Mapping[str, Sequence[LineRange]],
+    *,
+    imports: bool = False,
 ) -> list[PassageText]:
-    """Return the passages with whole functions, each line of a file once, best first."""
+    """Return the passages with whole functions, each line of a file once, best first.
+
+    They keep leading imports only if `imports`.
+    """
     taken: dict[str, set[int]] = {}
     completed: list[PassageText] = []
     for passage in passages:
@@ -51,7 +57,7 @@ def complete_passages(
         lines = _complete((first, first + inner.count(b"\n")), functions.get(passage.path, ()))
         rows = content.decode("utf-8", "replace").split("\n")
         covered = taken.setdefault(passage.path, set())
-        chosen = longest_run(_trim(rows, lines), covered)
+        chosen = longest_run(_trim(rows, lines, imports=imports), covered)
         if chosen is None:
             continue
         covered.update(range(chosen[0], chosen[1] + 1))
@@ -70,11 +76,13 @@ def _complete(lines: LineRange, functions: Sequence[LineRange]) -> LineRange:
     return first, last
 
 
-def _trim(rows: Sequence[str], lines: LineRange) -> LineRange:
-    """Leave out what stands before the last of the imports at the start, and blank ends."""
+def _trim(rows: Sequence[str], lines: LineRange, *, imports: bool) -> LineRange:
+    """Leave out blank ends, and what stands before the last of the imports at the start."""
     first, last = lines[0], min(lines[1], len(rows))
     while last > first and not rows[last - 1].strip():
         last -= 1
+    if imports:
+        return first, last
     start = first
     for line in range(first, last + 1):
         row = rows[line - 1]
@@ -107,9 +115,9 @@ def longest_run(lines: LineRange, covered: set[int]) -> LineRange | None:
 def is_distinctive(reasons: Mapping[str, Json]) -> bool:
     """Tell whether a passage has what the task names: an exact text, a path, or a compound name.
 
-    A common word that happens to be the name of a function or file is not enough.
+    A common word that happens to be the name of a function or file is not enough, nor is a number.
     """
-    if "exact" in reasons:
+    if _LETTERS.search(str(reasons.get("exact", ""))):
         return True
     defined = reasons.get("defines")
     return isinstance(defined, list) and any(_COMPOUND.search(str(name)) for name in defined)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from commonplace.context.model import ContextQuestion
 from commonplace.search.lexical.retriever import MAX_QUERY_CHARACTERS
-from commonplace.search.lexical.text import analyze, query_terms
+from commonplace.search.lexical.text import analyze, is_stop_word, query_terms
 from commonplace.search.relevance.query import QueryReading, QueryShape, read_query
 
 MOST_WORDS = 4  # named in a reason
@@ -25,10 +25,17 @@ class TaskReading:
 
     @property
     def text(self) -> str:
-        """The task without the logs, code and boilerplate of a report."""
+        """The task without the logs, code and boilerplate of a report; empty without a subject."""
+        if not self.has_subject:
+            return ""
         if self.reading.shape is QueryShape.REPORT:
             return self.reading.meaning
         return self.question.task.strip()
+
+    @cached_property
+    def has_subject(self) -> bool:
+        """Say whether the task has a word besides stop words, which any text shares."""
+        return not all(map(is_stop_word, self.reading.terms))
 
     @cached_property
     def terms(self) -> frozenset[str]:

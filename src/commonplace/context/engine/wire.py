@@ -66,8 +66,9 @@ def count_json(value: Json) -> int:
 
 
 def count_item(item: PackItem, explain: bool) -> int:
-    """Count the tokens of an item, whatever its own count is."""
-    return count_json(show_item(replace(item, tokens=MOST_TOKENS), explain))
+    """Count the tokens of an item whose own count is not known yet, so MOST_TOKENS."""
+    assert item.tokens == MOST_TOKENS
+    return count_json(show_item(item, explain))
 
 
 def count_pack(pack: ContextPack, explain: bool) -> int:

@@ -86,7 +86,7 @@ def _select(ref: Ref, opened: OpenedText) -> _Target:
     span = (ref.start, ref.end) if ref.start is not None and ref.end is not None else None
     part = select_part(opened.text, span, ref.lines)
     if ref.is_part and not part.text:
-        lines = opened.text.count("\n") + 1
+        lines = opened.text.count("\n") + (opened.text[-1:] not in ("", "\n"))
         raise CommonplaceError(
             REF_NOT_FOUND,
             f"{ref.whole} has {lines} lines and {len(opened.text.encode())} bytes.",

@@ -24,6 +24,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError, Kind
 from commonplace.kernel.ref import Ref, RefKind
 
 log = logging.getLogger("commonplace.context")
+LEAST_SCORE = 0.0005  # an item below it would be shown with a score of 0
 SAME = 0.5  # of the score of a passage, that an operation in it needs to take its place
 EXCLUDED = "excluded on this server or by this request"
 ASKED_KINDS = frozenset({Kind.INVALID_ARGUMENT, Kind.RATE})  # what the caller must know at once
@@ -47,7 +48,8 @@ def merge_items(items: Sequence[FoundItem]) -> list[FoundItem]:
         else:
             raised[shown.ref] = max(item.score, raised.get(shown.ref, 0.0))
     scored = [replace(item, score=max(item.score, raised.get(item.ref, 0.0))) for item in kept]
-    return sorted(scored, key=lambda item: (-item.score, str(item.ref)))
+    likely = [item for item in scored if item.score >= LEAST_SCORE]
+    return sorted(likely, key=lambda item: (-item.score, str(item.ref)))
 
 
 def _best_shown(

@@ -20,6 +20,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSearch
 from commonplace.search.lexical.retriever import MAX_QUERY_CHARACTERS
 from commonplace.search.model import Retriever, SearchUnavailableError
+from commonplace.search.partitions import choose_partitions
 from commonplace.search.relevance.query import read_query
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
 
@@ -64,6 +65,16 @@ class ExtractSearch:
         if not self._options.enabled:
             raise search_is_off()
         return await self._store.projects_with_extracts(caller.apikey_hash)
+
+    async def likeliest_projects(
+        self, caller: AuthContext, query: str, most: int
+    ) -> tuple[list[Project], int]:
+        """Return the likeliest projects for a query by words, and how many have extracts."""
+        tenant = caller.apikey_hash
+        partitions = [extract_partition(tenant, name) for name in await self.projects(caller)]
+        reading = read_query(query[:MAX_QUERY_CHARACTERS])
+        chosen = await choose_partitions(self._retriever, partitions, reading, most, WEIGHTS)
+        return [Project(partition.scope) for partition in chosen], len(partitions)
 
     async def find(
         self, caller: AuthContext, project: str, path: str, key: str

@@ -83,6 +83,14 @@ JOIN mcp_file_index_records r ON r.project_id = p.id AND r.file_path = :path
 JOIN mcp_file_definitions d ON d.record_id = r.id
 WHERE p.apikey_hash = :tenant AND p.project = :project ORDER BY d.position;
 
+-- name: functions_of_file
+SELECT d.start_line, d.end_line
+FROM mcp_file_index_projects p
+JOIN mcp_file_index_records r ON r.project_id = p.id AND r.file_path = :path
+JOIN mcp_file_definitions d ON d.record_id = r.id
+WHERE p.apikey_hash = :tenant AND p.project = :project AND d.kind IN ('function', 'method', 'constructor', 'macro')
+ORDER BY d.position;
+
 -- name: imports_of_file
 SELECT i.target, i.line
 FROM mcp_file_index_projects p

@@ -37,7 +37,7 @@ from commonplace.files.store.sync_rows import SyncRows
 from commonplace.files.store.units import FileUnits, microseconds
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
-from commonplace.storage.relational import Row, SqlConnection
+from commonplace.storage.relational import Row, SqlConnection, SqlRows
 
 Result = TypeVar("Result")
 WHOLE = 1 << 40  # more bytes than any file has
@@ -52,6 +52,7 @@ class FileDialect:
     lock_projects: Callable[[SqlConnection, str], None]  # of a tenant, inside a change
     direct_children: str | None = None  # a faster statement for listings of depth 1
     inline_bytes: int | None = None  # larger slices are read by `scan`; None: all by `look`
+    own_tables: tuple[str, ...] = ()  # deleted with a tenant; the other database lacks them
 
 
 class SqlFileStore:
@@ -81,20 +82,37 @@ class SqlFileStore:
     async def slice(
         self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None
     ) -> Slice | None:
-        def read(connection: SqlConnection) -> Slice | None:
-            return _slice(self._rows(connection, tenant, project), path, offset, length)
-
         inline = self._dialect.inline_bytes
-        if inline is None:
-            return await self._units.look(read)
-        file = await self._units.look(
-            lambda connection: self._rows(connection, tenant, project).first("file", path=path)
+        row = await self._units.look(
+            lambda connection: _ask_slice(
+                self._rows(connection, tenant, project), path, offset, length, inline
+            ).fetchone()
         )
-        if file is None:
-            return None
-        remaining = max(0, int(file[1]) - offset)
-        size = remaining if length is None else min(remaining, length)
-        return await (self._units.look(read) if size <= inline else self._units.scan(read))
+        if row is not None and row[4] is None:
+            row = await self._units.scan(
+                lambda connection: _ask_slice(
+                    self._rows(connection, tenant, project), path, offset, length
+                ).fetchone()
+            )
+        return None if row is None else _slice(path, offset, row)
+
+    async def whole_files(
+        self, tenant: str, project: Project, paths: Sequence[FilePath]
+    ) -> dict[FilePath, Slice]:
+        inline = self._dialect.inline_bytes
+
+        def read(connection: SqlConnection) -> list[tuple[FilePath, Row | None]]:
+            rows = self._rows(connection, tenant, project)
+            asked = [(path, _ask_slice(rows, path, 0, None, inline)) for path in paths]
+            return [(path, answer.fetchone()) for path, answer in asked]
+
+        found: dict[FilePath, Slice] = {}
+        for path, row in await self._units.look(read):
+            if row is not None and row[4] is not None:
+                found[path] = _slice(path, 0, row)
+            elif row is not None and (whole := await self.slice(tenant, project, path, 0, None)):
+                found[path] = whole
+        return found
 
     async def children(
         self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = ""
@@ -311,7 +329,7 @@ class SqlFileStore:
             self._dialect.lock_projects(connection, tenant)
             found = connection.execute(self._queries["tenant_projects"], values).fetchall()
             counted = connection.execute(self._queries["tenant_files"], values).fetchone()
-            for name in DELETED_TENANT_TABLES:
+            for name in (*self._dialect.own_tables, *DELETED_TENANT_TABLES):
                 connection.execute(self._queries[f"tenant_delete_{name}"], values)
             return int(counted[0]) if counted else 0, [Project(row[0]) for row in found]
 
@@ -381,14 +399,25 @@ class SqlFileStore:
         return ProjectRows(connection, self._queries, tenant, project)
 
 
-def _slice(rows: ProjectRows, path: FilePath, offset: int, length: int | None) -> Slice | None:
-    span = {
-        "start": min(offset, WHOLE) + 1,
-        "length": WHOLE if length is None else min(length, WHOLE),
-    }
-    row = rows.first("file_slice", path=path, **span)
-    if row is None:
-        return None
+def _ask_slice(
+    rows: ProjectRows,
+    path: FilePath,
+    offset: int,
+    length: int | None,
+    most: int | None = None,
+) -> SqlRows:
+    """Ask for bytes of a file; without its content if they are more than `most`."""
+    start = min(offset, WHOLE)
+    return rows.ask(
+        "file_slice",
+        path=path,
+        start=start + 1,
+        length=WHOLE if length is None else min(length, WHOLE),
+        most=WHOLE if most is None else most,
+    )
+
+
+def _slice(path: FilePath, offset: int, row: Row) -> Slice:
     entry = FileEntry(path, FileType.FILE, int(row[0]), row[1], row[2], row[3])
     return Slice(entry, min(offset, int(row[0])), row[4])
 

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
+import orjson
+
 from commonplace.files.model import (
     AddedChunk,
     FilePath,
@@ -118,32 +120,28 @@ class SqlIndexStore:
     # Search results
 
     async def chunks(self, tenant: str, project: Project, keys: Sequence[str]) -> list[StoredChunk]:
-        def look(connection: SqlConnection) -> list[StoredChunk]:
-            asked = []
-            for key in keys:
-                path, _, number = key.rpartition("#")
-                values = {"id": int(number), "tenant": tenant, "project": project, "path": path}
-                asked.append((key, path, connection.execute(self._queries["chunk_live"], values)))
-            found = []
-            for key, path, rows in asked:
-                row = rows.fetchone()
-                if row is not None:
-                    found.append(
-                        StoredChunk(
-                            row[0],
-                            key,
-                            FilePath(path),
-                            row[1],
-                            row[2],
-                            self._words.chunk_text(row),
-                            row[4],
-                            row[6],
-                            None if row[9] or not row[7] else (row[7], row[8]),
-                        )
-                    )
-            return found
+        ids = [int(key.rpartition("#")[2]) for key in keys]
+        values = {"ids": orjson.dumps(ids).decode(), "tenant": tenant, "project": project}
 
-        return await self._units.look(look)
+        def look(connection: SqlConnection) -> dict[str, StoredChunk]:
+            rows = connection.execute(self._queries["chunks_live"], values)
+            return {key_of(row[10], row[0]): self._read_chunk(row) for row in rows}
+
+        found = await self._units.look(look)
+        return [found[key] for key in keys if key in found]
+
+    def _read_chunk(self, row: Row) -> StoredChunk:
+        return StoredChunk(
+            row[0],
+            key_of(row[10], row[0]),
+            FilePath(row[10]),
+            row[1],
+            row[2],
+            self._words.chunk_text(row),
+            row[4],
+            row[6],
+            None if row[9] or not row[7] else (row[7], row[8]),
+        )
 
     def note_served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
         now = self._now()

@@ -7,8 +7,10 @@ SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), conte
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
 
 -- name: file_slice
+-- Without the content if more than :most bytes were asked for.
 SELECT size, microseconds_of(created_at), microseconds_of(updated_at), content_hash,
-       substring(content FROM least(:start, 2000000000)::int FOR least(:length, 100000000)::int) FROM mcp_files
+       CASE WHEN least(size - :start + 1, :length) <= :most
+            THEN substring(content FROM least(:start, 2000000000)::int FOR least(:length, 100000000)::int) END FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
 
 -- name: file_current
@@ -265,16 +267,17 @@ WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR pro
 SELECT count(*), count(*) FILTER (WHERE chunk_index = 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
 
--- name: chunk_live
--- A chunk with what the live file now holds at its place, its lines, and whether the file waits to be indexed again.
+-- name: chunks_live
+-- Chunks with what the live file now holds at their place, their lines, and whether the file waits to be indexed again.
+-- :ids is a JSON array.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content,
        substring(f.content FROM (c.start_byte + 1)::int FOR (c.end_byte - c.start_byte)::int), c.content_hash,
        (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id), c.start_line, c.end_line,
        EXISTS (SELECT 1 FROM mcp_file_index_jobs j
-               WHERE j.apikey_hash = c.apikey_hash AND j.project = c.project AND j.file_path = c.file_path)
+               WHERE j.apikey_hash = c.apikey_hash AND j.project = c.project AND j.file_path = c.file_path), c.file_path
 FROM mcp_file_chunks c
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = FALSE
-WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
+WHERE c.id = ANY (translate(:ids, '[] ', '{}')::bigint[]) AND c.apikey_hash = :tenant AND c.project = :project;
 
 -- name: chunk_insert
 INSERT INTO mcp_file_chunks

@@ -69,6 +69,12 @@ class FileStore(Protocol):
         """Return bytes of a live file; None if there is no file."""
         ...
 
+    async def whole_files(
+        self, tenant: str, project: Project, paths: Sequence[FilePath]
+    ) -> dict[FilePath, Slice]:
+        """Return live files with their whole content, by path."""
+        ...
+
     async def children(
         self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = ""
     ) -> list[FileEntry]:
@@ -252,6 +258,12 @@ class SymbolStore(Protocol):
 
     async def outline(self, tenant: str, project: Project, path: FilePath) -> FileOutline | None:
         """Return the definitions and imports of a file; None if it is not indexed."""
+        ...
+
+    async def function_lines(
+        self, tenant: str, project: Project, paths: Sequence[FilePath]
+    ) -> dict[FilePath, list[tuple[int, int]]]:
+        """Return the first and last line of every function of files, in the order of the text."""
         ...
 
     async def files_named(

@@ -7,7 +7,9 @@ SELECT id, size, created_at, updated_at, content_hash,
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_slice
-SELECT size, created_at, updated_at, content_hash, coalesce(substr(content, :start, :length), x'') FROM mcp_files
+-- Without the content if more than :most bytes were asked for.
+SELECT size, created_at, updated_at, content_hash,
+       CASE WHEN min(size - :start + 1, :length) <= :most THEN coalesce(substr(content, :start, :length), x'') END FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_current
@@ -226,15 +228,16 @@ WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project =
 SELECT count(*), coalesce(sum(chunk_index = 0), 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
 
--- name: chunk_live
--- A chunk with what the live file now holds at its place, its lines, and whether the file waits to be indexed again.
+-- name: chunks_live
+-- Chunks with what the live file now holds at their place, their lines, and whether the file waits to be indexed again.
+-- :ids is a JSON array.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte), c.content_hash,
        (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id), c.start_line, c.end_line,
        EXISTS (SELECT 1 FROM mcp_file_index_jobs j
-               WHERE j.apikey_hash = c.apikey_hash AND j.project = c.project AND j.file_path = c.file_path)
-FROM mcp_file_chunks c
+               WHERE j.apikey_hash = c.apikey_hash AND j.project = c.project AND j.file_path = c.file_path), c.file_path
+FROM json_each(:ids) AS wanted CROSS JOIN mcp_file_chunks c ON c.id = wanted.value
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0
-WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
+WHERE c.apikey_hash = :tenant AND c.project = :project;
 
 -- name: chunk_insert
 INSERT INTO mcp_file_chunks

@@ -137,11 +137,16 @@ class IndexSearcher:
         share: float,
         limit: int,
         weights: Mapping[str, float],
+        prefix: str = "",
     ) -> Sharing:
-        """Find documents that hold a share of the terms' total weight (1 + idf each)."""
+        """Find documents below a prefix that hold a share of the terms' weight (1 + idf each)."""
         leading = leading_terms(plan, share)
-        ranked = self._ranker.best(connection, leading, limit, "", limit) if leading.ids else []
-        ranked = in_order([*ranked, *rank_buffered(leading, "")])[:limit]
+        ranked: list[RankedDocument] = []
+        if leading.ids and prefix:
+            ranked = self._rank(connection, leading, limit, prefix)
+        elif leading.ids:
+            ranked = self._ranker.best(connection, leading, limit, "", limit)
+        ranked = in_order([*ranked, *rank_buffered(leading, prefix)])[:limit]
         contents = self._contents(connection, plan.partition_id, [row.key for row in ranked])
         weight = {term.term: 1 + term.idf for term in plan.terms}
         least = share * sum(weight.values())

@@ -63,12 +63,13 @@ class PostgresPostings(IndexWriter):
         share: float,
         limit: int,
         weights: Mapping[str, float],
+        prefix: str = "",
     ) -> Sharing:
         def find(connection: PostgresConnection) -> Sharing:
             plan = self._search.plan(connection, partition, terms, weights)
             if plan is None:
                 return Sharing()
-            return self._search.find_sharing(connection, plan, share, limit, weights)
+            return self._search.find_sharing(connection, plan, share, limit, weights, prefix)
 
         return await self._read(find)
 

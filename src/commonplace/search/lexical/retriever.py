@@ -32,6 +32,10 @@ class LexicalRetriever:
     def __init__(self, store: LexicalStore) -> None:
         self._store = store
 
+    @property
+    def words(self) -> LexicalStore:
+        return self._store
+
     async def retrieve(
         self,
         partition: Partition,

@@ -136,6 +136,7 @@ class SqlitePostings(IndexWriter):
         share: float,
         limit: int,
         weights: Mapping[str, float],
+        prefix: str = "",
     ) -> Sharing:
         return await self._run(
             lambda connection: self._search.plan(connection, partition, terms, weights),
@@ -145,7 +146,7 @@ class SqlitePostings(IndexWriter):
                 else plan.postings
             ),
             lambda connection, plan: self._search.find_sharing(
-                connection, plan, share, limit, weights
+                connection, plan, share, limit, weights, prefix
             ),
             Sharing(),
         )

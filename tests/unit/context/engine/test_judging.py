@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from commonplace.context.engine.judging import (
     MOST_USE_ODDS,
     judge,
@@ -27,9 +29,22 @@ def test_a_passage_with_a_distinctive_name_needs_no_topic() -> None:
     assert judge([passage("a", 0.6, 0.01, named=True)], {})
 
 
+def test_passages_of_a_file_that_is_about_the_task_need_no_topic_of_their_own() -> None:
+    other = replace(passage("a", 0.3, 0.01), ref="file:p/a#L8-L9")
+    kept = judge([passage("a", 0.6, 0.6), other, passage("b", 0.3, 0.01)], {})
+    assert [item.ref for item in kept] == ["file:p/a#L1-L2", "file:p/a#L8-L9"]
+    assert judge([other], {}) == []
+
+
 def test_a_weak_passage_beside_a_strong_one_is_left_out() -> None:
-    kept = judge([passage("a", 0.9, 0.6), passage("b", 0.02, 0.6)], {})
+    kept = judge([passage("a", 0.9, 0.6), passage("b", 0.005, 0.6)], {})
     assert [item.ref for item in kept] == ["file:p/a#L1-L2"]
+
+
+def test_weak_passages_of_the_best_file_are_kept() -> None:
+    other = replace(passage("a", 0.005, 0.6), ref="file:p/a#L8-L9")
+    kept = judge([passage("a", 0.9, 0.6), other], {})
+    assert [item.ref for item in kept] == ["file:p/a#L1-L2", "file:p/a#L8-L9"]
 
 
 def test_sections_compare_by_topic_whatever_the_scores_of_their_searches_are() -> None:
@@ -56,8 +71,8 @@ def test_only_what_a_budget_may_have_room_for_is_considered_but_every_binding_ru
         for at in range(62)
     ]
     kept, beyond = keep_likeliest(rules, 2_000)
-    assert len(kept) == 52
-    assert beyond == {PackSection.RULES: 10}
+    assert len(kept) == 35
+    assert beyond == {PackSection.RULES: 27}
     assert sum(rule.binding for rule in kept) == 2
 
 

@@ -83,6 +83,18 @@ class SqlSymbolStore:
 
         return await self._units.look(look)
 
+    async def function_lines(
+        self, tenant: str, project: Project, paths: Sequence[FilePath]
+    ) -> dict[FilePath, list[tuple[int, int]]]:
+        scope = {"tenant": tenant, "project": project}
+        query = self._queries["functions_of_file"]
+
+        def look(connection: SqlConnection) -> dict[FilePath, list[tuple[int, int]]]:
+            asked = [(path, connection.execute(query, {**scope, "path": path})) for path in paths]
+            return {path: [(int(row[0]), int(row[1])) for row in rows] for path, rows in asked}
+
+        return await self._units.look(look)
+
     async def uses_of_file(self, tenant: str, project: Project, path: FilePath) -> list[SymbolUse]:
         keys = {"tenant": tenant, "project": project, "path": path}
         return await self._units.look(
