@@ -37,7 +37,12 @@ from benchmarks.memory_quality import (
     model,
     passed,
 )
-from benchmarks.memory_recall import measure_answers, measure_position, measure_sizes
+from benchmarks.memory_recall import (
+    measure_answers,
+    measure_position,
+    measure_sizes,
+    measure_styles,
+)
 from benchmarks.memory_stores import (
     OpenStore,
     PlantedEmbedder,
@@ -62,12 +67,23 @@ from commonplace.memory.service import MemoryService
 from commonplace.memory.toolset import toolset
 from commonplace.search.semantic.embed import LocalEmbedder
 from commonplace.search.semantic.models import embed_models
+from commonplace.search.semantic.models.model_catalogue import E5
 
-WITH_MODEL = {"found", "position", "answers", "suggested", "latency", "large", "postgres"}
+WITH_MODEL = {
+    "found",
+    "position",
+    "answers",
+    "styles",
+    "suggested",
+    "latency",
+    "large",
+    "postgres",
+}
 PARTS = (
     "found",
     "position",
     "answers",
+    "styles",
     "suggested",
     "tokens",
     "latency",
@@ -268,11 +284,13 @@ def main() -> int:
             measure_found(embedder)
         if "position" in parts:
             measure_position(embedder)
-        if "answers" in parts:
-            other = "multilingual-e5-small"
-            name = embed_models.DEFAULT_MODEL
-            measure_answers({name: embedder, other: model(other), "none": None})
-            measure_sizes(embedder)
+        if parts & {"answers", "styles"}:
+            both = {embed_models.DEFAULT_MODEL: embedder, E5: model(E5)}
+            if "answers" in parts:
+                measure_answers({**both, "none": None})
+                measure_sizes(embedder)
+            if "styles" in parts:
+                measure_styles(both)
         if "latency" in parts:
             measure_latency(embedder, 10_000, (10, 25), stores=wanted.stores)
         if "large" in parts:

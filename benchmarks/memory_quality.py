@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import bpe_openai
 import orjson
 
 from benchmarks.measure import ROOT, median, show, verdict
 from benchmarks.retrieval import Collection, VectorCache, load, parity
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
-from commonplace.kernel.tokens import count_tokens
 from commonplace.memory.assembly import open_memory
 from commonplace.memory.engine.contradiction import Statement, find_contradiction
 from commonplace.memory.engine.documents import entry_id
@@ -49,6 +49,7 @@ PAIRS = ROOT / "tests" / "data" / "memory" / "pairs.jsonl"
 MODELS = Path(os.environ.get("COMMONPLACE_MODELS", ROOT / ".tools" / "models"))
 CACHE = ROOT / ".tools" / "bench"
 HALVES = ("tuning", "held-out")
+O200K = bpe_openai.get_encoding("o200k_base")
 DEPTHS = (1, 5, 10, 20)
 Rankings = Mapping[str, Sequence[str]]
 passed: list[bool] = []
@@ -396,6 +397,11 @@ def measure_tokens() -> None:
     )
 
 
+def _count(text: str) -> int:
+    """Count what a model reads, not the upper bound that answers are budgeted by."""
+    return len(O200K.encode_ordinary(text))
+
+
 async def _saved(folder: Path, collection: Collection) -> tuple[float, float]:
     service = open_memory(folder)
     await keep(
@@ -406,19 +412,16 @@ async def _saved(folder: Path, collection: Collection) -> tuple[float, float]:
         answer = await service.search(TENANT, text, "", EntryFilter(), 5)
         terms = query_terms(text)
         compact = sum(
-            count_tokens(orjson.dumps(search_result(hit, terms, False)).decode())
-            for hit in answer.hits
+            _count(orjson.dumps(search_result(hit, terms, False)).decode()) for hit in answer.hits
         )
         whole = sum(
             [
-                count_tokens(
-                    orjson.dumps(show_output(await service.show(TENANT, hit.entry.id))).decode()
-                )
+                _count(orjson.dumps(show_output(await service.show(TENANT, hit.entry.id))).decode())
                 for hit in answer.hits
             ]
         )
         if whole:
             shares.append(1 - compact / whole)
-            contents += [count_tokens(hit.entry.content) for hit in answer.hits]
+            contents += [_count(hit.entry.content) for hit in answer.hits]
     service.close()
     return median(shares), median(contents)

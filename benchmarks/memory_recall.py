@@ -5,7 +5,9 @@ The entries are in `tests/data/memory/recall`. A question is `easy` if it shares
 answer and `hard` if it is a paraphrase; `fr` asks in French about an English entry. A question
 without an answer is about something `elsewhere`, or asks for a detail of a subject that memory
 knows (`near`). Halves are made by a hash of the id; what was chosen with data in view was chosen on
-the tuning half.
+the tuning half. The questions of the check were written before any result of theirs was seen, and
+nothing was chosen with them: `everyday` ones have an answer, `plausible` ones are about software
+and have none.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ RECALL = ROOT / "tests" / "data" / "memory" / "recall"
 FILLER_CHARACTERS = 1_500
 DEPTH = 5
 OTHER_ENTRIES = (0, 300, 1_500)
+CHECK = "check"  # beside the halves: questions with which nothing was chosen
 
 
 def load_entries(name: str) -> list[dict[str, Any]]:
@@ -240,8 +243,92 @@ async def _tally(embedder: Any) -> Tallies:
     return tallies
 
 
-def _sum(tallies: Tallies, sets: Collection[str], kinds: Collection[str], half: str) -> Tally:
-    chosen = [t for (s, k, h), t in tallies.items() if s in sets and k in kinds and h == half]
+def write_plainly(text: str, _language: str) -> str:
+    """Return a question as keywords are typed: no question mark, no capital at the beginning."""
+    text = text.rstrip(" ?")
+    is_word = text[1:2].islower() or text[1:2] == "'"
+    return text[:1].lower() + text[1:] if is_word else text
+
+
+def write_as_question(text: str, language: str) -> str:
+    """Return a text with a capital at the beginning and a question mark at the end."""
+    text = text.rstrip(" ?")
+    return text[:1].upper() + text[1:] + (" ?" if language == "french" else "?")
+
+
+STYLES = {"plain": write_plainly, "question": write_as_question}
+
+
+async def _tally_styles(embedder: Any, language: str, beside: int) -> Tallies:
+    """Ask every question of a language in each style, beside a number of other documents.
+
+    Tallies are by style instead of by set.
+    """
+    tallies: Tallies = {}
+    entries, questions = next((e, q) for name, e, q in _question_sets() if name == language)
+    questions = [question for question in questions if question[1] in ("easy", "hard", "elsewhere")]
+    others = [
+        (q["id"], q["kind"], q["text"], {q["answer"]} if "answer" in q else set())
+        for q in load_entries(f"{language}_check")
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        store = RecallStore(Path(folder), embedder)
+        await store.add(entries)
+        documents = list(load("cosqa").documents.items())[:beside]
+        store.names |= await keep(store.service, documents, embed=True)
+        for style, write in STYLES.items():
+            for asked in (questions, others):
+                restyled = [(id_, kind, write(text, language), r) for id_, kind, text, r in asked]
+                await _ask_all(store, style, restyled, tallies)
+        store.service.close()
+    return tallies
+
+
+def measure_styles(models: Mapping[str, LocalEmbedder]) -> None:
+    """Measure refusals if all questions of a language are written in one style.
+
+    In the sets as they are, only questions without an answer have capitals and question marks.
+    """
+    columns = ("model", "language", "style", "part", "asked", "empty", "or doubtful", "answers")
+    for others in OTHER_ENTRIES:
+        rows: list[tuple[str, ...]] = []
+        for model, embedder in models.items():
+            reads_english_only = embedder.description.language == "en"
+            for language in ("english",) if reads_english_only else ("english", "french"):
+                remembering = Remembering(embedder, lambda progress: None)
+                tallies = asyncio.run(_tally_styles(remembering, language, others))
+                rows += [
+                    (model, language, style, part, *_style_row(tallies, style, part))
+                    for style in STYLES
+                    for part in (*HALVES, CHECK)
+                ]
+        show(
+            "Questions in one style (`plain`: lower case, no question mark), beside "
+            f"{others} other entries",
+            (*columns, "lost", "doubt: empty", "lost"),
+            rows,
+        )
+
+
+def _style_row(tallies: Tallies, style: str, part: str) -> tuple[str, ...]:
+    """Return the figures of a style, for a half or for the check."""
+    is_check = part == CHECK
+    halves = HALVES if is_check else (part,)
+    none = _sum(tallies, (style,), ("plausible",) if is_check else ("elsewhere",), *halves)
+    some = _sum(tallies, (style,), ("everyday",) if is_check else ("easy", "hard"), *halves)
+    return (
+        str(none.questions),
+        f"{none.empty / none.questions:.2f}",
+        f"{none.doubted / none.questions:.2f}",
+        str(some.found),
+        f"{1 - some.answered / some.found:.3f}",
+        f"{none.strictly_empty / none.questions:.2f}",
+        f"{1 - some.strictly_answered / some.found:.3f}",
+    )
+
+
+def _sum(tallies: Tallies, sets: Collection[str], kinds: Collection[str], *halves: str) -> Tally:
+    chosen = [t for (s, k, h), t in tallies.items() if s in sets and k in kinds and h in halves]
     return Tally(*(sum(getattr(t, f.name) for t in chosen) for f in fields(Tally)))
 
 

@@ -157,6 +157,17 @@ def test_sqlite_lists_suggestions_from_their_index(tmp_path: Path) -> None:
                 assert "memory_suggestions_listed" in plan[0]
 
 
+def test_sqlite_finds_the_entries_of_a_suggestion_by_their_ids(tmp_path: Path) -> None:
+    """Without statistics, which nobody collects, it read every entry of the tenant at each add."""
+    Calls(tmp_path).close()
+    with sqlite3.connect(tmp_path / "memory.db") as connection:
+        statement = f"EXPLAIN QUERY PLAN {SQLITE['refresh_suggestions']}"
+        plan = [row[3] for row in connection.execute(statement, GIVEN)]
+    entries = [step for step in plan if step.startswith(("SEARCH e ", "SCAN e "))]
+    assert entries
+    assert all("(tenant=? AND id=?)" in step for step in entries), plan
+
+
 def test_the_list_is_complete_and_best_first_for_any_number_of_suggestions(
     memory: Calls, url: str, tmp_path: Path
 ) -> None:

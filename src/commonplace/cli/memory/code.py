@@ -66,12 +66,14 @@ def verify(
       commonplace memory verify --repo . --from memory.jsonl --json
     """
     from commonplace.memory.anchors import AnchorState
+    from commonplace.memory.code.git import is_bare
     from commonplace.memory.use_cases.verification import count_states, verify_folder
 
     folder = repo.resolve()
-    if not folder.is_dir():
+    if not folder.is_dir() or is_bare(folder):
+        problem = "has no checked-out files" if folder.is_dir() else "is not a folder"
         raise CommonplaceError(
-            INVALID_ARGUMENT, f"{repo} is not a folder.", hint="Name a checkout with --repo."
+            INVALID_ARGUMENT, f"{repo} {problem}.", hint="Name a checkout with --repo."
         )
     entries = _read_export(source) if source is not None else None
     rows = run(verify_folder(service().store, LOCAL_TENANT, folder, name, entries))

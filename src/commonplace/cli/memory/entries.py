@@ -246,6 +246,12 @@ def _describe_strength(reliability: JsonObject) -> str:
     )
 
 
+def _describe_commit(anchor: JsonObject) -> str:
+    """Return the beginning of a commit, or that the change is not committed."""
+    commit = str(anchor.get("commit", ""))
+    return commit if " " in commit else commit[:12]
+
+
 def _is_stale(anchor: JsonObject) -> bool:
     return anchor["state"] in ("changed", "gone")
 
@@ -397,7 +403,7 @@ def stale(
         print_json(found)
         return
     changed = [
-        (e["id"], a["state"], a["place"], a.get("now", ""), a.get("commit", "")[:12], e["title"])
+        (e["id"], a["state"], a["place"], a.get("now", ""), _describe_commit(a), e["title"])
         for e in found["code"]
         for a in e["anchors"]
     ]

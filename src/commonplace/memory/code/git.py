@@ -43,6 +43,12 @@ def find_top(folder: Path) -> Path | None:
     return None
 
 
+def is_bare(folder: Path) -> bool:
+    """Tell whether a folder is a repository without a checkout: nothing can be compared in it."""
+    has_history = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+    return has_history and not (folder / ".git").exists()
+
+
 def repository_names(top: Path) -> tuple[str, ...]:
     """Return the names of a repository: of its origin, if it has one, and of its folder."""
     found = _ORIGIN.search(_read(_common_folder(top), "config"))

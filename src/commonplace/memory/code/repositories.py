@@ -9,7 +9,7 @@ from pathlib import Path
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.paths import working_folder
 from commonplace.memory.code.checkout import CheckoutTree
-from commonplace.memory.code.git import find_top, repository_names
+from commonplace.memory.code.git import find_top, is_bare, repository_names
 from commonplace.memory.code.protocol import CodeTree, StoredProjects
 
 
@@ -59,11 +59,11 @@ class Repositories:
         tops: tuple[Path, ...] = (around,) if around is not None else ()
         roots = tuple(Path(os.path.realpath(root)) for root in self.roots)
         for root in (*tops, *roots):
-            if root.is_dir() and name in self._names_of(root):
+            if root.is_dir() and not is_bare(root) and name in self._names_of(root):
                 return root
         for root in roots:
             inside = root / name
-            if inside.is_dir() and not inside.is_symlink():
+            if inside.is_dir() and not inside.is_symlink() and not is_bare(inside):
                 return inside
         return None
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from commonplace.memory.engine.frames import find_different_value
+from commonplace.memory.engine.frames import (
+    CIRCUMSTANCES,
+    find_different_value,
+    find_replaced_value,
+    is_past,
+)
 from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
 from commonplace.memory.engine.sentences import Sentence, read_sentence, split_sentences
 from commonplace.memory.engine.subject import different_subjects, find_stated_terms, names_of
@@ -20,6 +25,17 @@ NEGATION_OVERLAP = 0.5  # "not" alone says little between sentences that share l
 VALUE_OVERLAP = 0.6
 ONE_SUBJECT = 0.75  # below it, sentences that both have words of their own are about two things
 QUOTE_CHARACTERS = 160
+SAME_CIRCUMSTANCES = {
+    "prod": "production",
+    "dev": "development",
+    "développement": "development",
+    "preprod": "preproduction",
+    "préprod": "preproduction",
+    "préproduction": "preproduction",
+    "locally": "local",
+    "tests": "test",
+    "testing": "test",
+}
 _CONDITIONS = frozenset({"when", "quand", "lorsque"})
 # Words that deny without "not": a "not" in the other sentence may then say the same.
 _SOFT_DENIAL = re.compile(
@@ -72,7 +88,7 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
     only_b = title_b.terms - a.terms() - find_stated_terms(b.title) - UNITS.keys()
     if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
         return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
-    strongest: Contradiction | None = None
+    strongest = _find_replacement(a, b) or _find_replacement(b, a, reverse=True)
     one_subject = title_a.terms == title_b.terms and len(title_a.terms) >= MINIMUM_SHARED
     for sentence_a in a.sentences():
         for sentence_b in b.sentences():
@@ -101,8 +117,10 @@ def _compare(
     # Parallel sentences about two things: each names its own subject, as its title does.
     if rest_a & only_a and rest_b & only_b:
         return None
-    if a.phases != b.phases and a.phases and b.phases:
+    if a.phases != b.phases and a.phases and b.phases and values is None:
         return None  # one before, the other after
+    if _circumstances_differ(a, b):
+        return None
     overlap = len(shared) / max(1, min(len(a.terms), len(b.terms)))
     jaccard = len(shared) / max(1, len(a.terms | b.terms))
     if setting is not None and (shared or overlap > 0):
@@ -110,17 +128,44 @@ def _compare(
     if values is None and (overlap < MINIMUM_OVERLAP or jaccard < MINIMUM_OVERLAP / 1.5):
         return None
     opposites = _opposite_words(a, b)
-    if opposites is not None and jaccard >= MINIMUM_OVERLAP:
+    two_subjects = bool(rest_a - UNITS.keys() and rest_b - UNITS.keys()) and jaccard < ONE_SUBJECT
+    if opposites is not None and jaccard >= MINIMUM_OVERLAP and not two_subjects:
         return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
     if jaccard >= NEGATION_OVERLAP and _negates_other(a, b):
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
     number = _different_number(a, b)
-    two_subjects = bool(rest_a - UNITS.keys() and rest_b - UNITS.keys()) and jaccard < ONE_SUBJECT
     if number is not None and not two_subjects and _CONDITIONS & a.phases == _CONDITIONS & b.phases:
         return _contradiction("number", a, b, number, jaccard + 0.2)
     if values is not None:
         return _contradiction("value", a, b, f"{values[0]} against {values[1]}", jaccard + 0.1)
     return None
+
+
+def _find_replacement(a: Statement, b: Statement, *, reverse: bool = False) -> Contradiction | None:
+    """Return that one entry still states a value that the other one says was replaced."""
+    for later in b.sentences():
+        old = frozenset(read_sentence(find_replaced_value(later.text)).terms)
+        if not old:
+            continue
+        for sentence in a.sentences()[1:]:
+            shared = (sentence.terms | read_sentence(a.title).terms) & b.terms() - old
+            if not old <= sentence.terms or not shared or is_past(sentence.text):
+                continue
+            quotes = (later, sentence) if reverse else (sentence, later)
+            detail = f"{' '.join(sorted(old))} was replaced"
+            return _contradiction("value", *quotes, detail, VALUE_OVERLAP)
+    return None
+
+
+def _circumstances_differ(a: Sentence, b: Sentence) -> bool:
+    """Say whether each sentence names an environment or a platform that the other does not."""
+    in_a, in_b = (_find_circumstances(sentence.text) for sentence in (a, b))
+    return bool(in_a - in_b and in_b - in_a)
+
+
+def _find_circumstances(text: str) -> set[str]:
+    found = {word.strip(".,;:()").casefold() for word in text.split()} & CIRCUMSTANCES
+    return {SAME_CIRCUMSTANCES.get(word, word) for word in found}
 
 
 def _contradiction(

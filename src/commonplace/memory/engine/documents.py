@@ -5,6 +5,8 @@ A key begins with project and type, so that a search within a project is one bel
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.terms import terms_of
 from commonplace.memory.model import Entry, EntryFilter
@@ -36,6 +38,20 @@ def document(entry: Entry) -> IndexDocument:
 def document_key(entry: Entry) -> str:
     """Return the key of an entry."""
     return f"{entry.project or ''}{_BREAK}{entry.type.value}{_BREAK}{entry.id}"
+
+
+def project_prefix(entry: Entry) -> str:
+    """Return the prefix of the keys of an entry's project."""
+    return f"{entry.project or ''}{_BREAK}"
+
+
+def may_crowd_out(entry: Entry, keys: Collection[str], limit: int) -> bool:
+    """Say whether there may be more similar entries of the entry's project than were found.
+
+    Only such entries contradict or repeat it.
+    """
+    prefix = project_prefix(entry)
+    return len(keys) > limit and any(not key.startswith(prefix) for key in keys)
 
 
 def entry_id(key: str) -> str:

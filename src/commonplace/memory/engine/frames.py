@@ -25,27 +25,60 @@ _NUMBER = re.compile(r"[#v]?\d[\d.,:/-]*%?")  # an amount, a version, a date, a 
 # Words before a value. After other prepositions often stands a circumstance, not a value.
 _SIGNS = words(
     "is are be as use uses using with in to from on by via through under off into expose exposes "
-    "speak speaks prefer prefers called named = : est sont utilise utilisent avec en dans sur par "
-    "sous à au aux"
+    "speak speaks prefer prefers called named = : est sont utilise utilisent utiliser utilisez "
+    "avec en dans sur par sous à au aux"
 )
 _ARTICLES = words("a an the le la les un une des du de of its our")
 # What one thing can have several of, or a condition under which both hold.
 _NOT_EXCLUSIVE = words(
-    "and or also too either both support supports supported accept accepts include includes "
-    "including contain contains sometimes often mostly except unless if when while whether for "
-    "may can could et ou aussi accepte acceptent inclut contient parfois souvent sauf si quand "
-    "lorsque pour peut peuvent , ;"
+    "also too either both support supports supported accept accepts include includes including "
+    "contain contains sometimes often mostly except unless if when while whether may can could "
+    "aussi accepte acceptent inclut contient parfois souvent sauf si quand lorsque peut peuvent"
 )
+# Behind the sign, a list or a purpose; before it, a part of the subject.
+_LISTING = words("and or for et ou pour , ;")
+# One thing does this to many others.
+_REPEATED = words(
+    "run runs execute executes call calls check checks return returns send sends log logs show "
+    "shows have has lance lancent exécute appelle vérifie renvoie envoie affiche a ont"
+)
+# What one person or team is of a thing.
+_ROLES = words(
+    "owner owners owns maintainer maintains lead leads responsible charge responsable propriétaire "
+    "mainteneur référent pilote"
+)
+# Work that one tool does, if two entries with one title name two tools.
+_WORK = words(
+    "formats lints builds deploys manages hosts stores serves signs schedules monitors formate "
+    "construit déploie gère héberge stocke signe supervise"
+)
+_SWITCHED_ON = words("enabled activated active turned switched on activé activée actif active")
+_SWITCHED_OFF = words("disabled inactive turned switched off désactivé désactivée inactif inactive")
+# An order of two steps is one of several unless it is a rule.
+_OBLIGATIONS = words("always must never only toujours faut doit doivent jamais uniquement")
+_ORDER = (frozenset(("before", "after")), frozenset(("avant", "après")))
 # An event of the past or a guide, of which there may be many: "The outage was caused by …".
 _MANY = words(
     "was were caused failed fixed happened because due how guide était étaient venait causé échoué "
     "corrigé comment"
 )
 # Where or when a statement holds, not what it states.
-_CIRCUMSTANCES = words(
-    "production prod staging preproduction development dev test tests testing ci local locally "
-    "sandbox windows linux macos android ios chrome firefox safari edge docker kubernetes préprod "
-    "préproduction développement recette"
+CIRCUMSTANCES = words(
+    "production prod staging preproduction preprod preview development dev test tests testing ci "
+    "local locally sandbox windows linux macos android ios chrome firefox safari edge docker "
+    "kubernetes préprod préproduction développement recette"
+)
+# "Celery was replaced by Dramatiq", "we moved login from Auth0 to Keycloak": the old value comes
+# first. The name of a value is one word, or several that begin with a capital or a digit.
+_NAMED = r"(?:the |le |la |les |l['\u2019])?(?P<old>[\w./+#-]+(?: [A-Z0-9][\w./+#-]*){0,2})"
+_REPLACEMENTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_NAMED} (?:was|were|is|are|has been|have been) (?:replaced|superseded) (?:by|with) ",
+        rf"\b(?:moved|switched|migrated|changed|went|ported)\b[^.;]{{0,60}}?\bfrom {_NAMED} to ",
+        rf"{_NAMED} (?:a|ont) été (?:remplacée?s?|abandonnée?s?) (?:par|au profit d)",
+        rf"\b(?:passée?s?|migrée?s?|basculée?s?)\b[^.;]{{0,60}}?\bde {_NAMED} (?:à|vers) ",
+    )
 )
 
 
@@ -72,15 +105,47 @@ def find_different_value(
     value_a, value_b = a[start : len(a) - end], b[start : len(b) - end]
     if sum(word.is_content for word in (*frame, *rest)) < MINIMUM_FRAME:
         return None
-    is_last = one_subject and not rest and len(value_a) == len(value_b) == 1
-    is_last = is_last and sum(word.is_content for word in frame) > MINIMUM_FRAME
-    if not is_last and not _is_value_place(frame, value_a, value_b):
+    values = " ".join(w.written for w in value_a), " ".join(w.written for w in value_b)
+    if frozenset(values) in _ORDER:
+        is_rule = one_subject or any(word.written in _OBLIGATIONS for word in frame)
+        return values if is_rule else None
+    if not frame and _names_role(rest, one_subject=one_subject):
+        return values if _are_rivals(value_a, value_b) else None
+    is_word = one_subject and len(value_a) == len(value_b) == 1
+    is_word = is_word and sum(word.is_content for word in frame) > MINIMUM_FRAME
+    is_word = is_word and frame[-1].written not in _REPEATED
+    if not is_word and not _is_value_place(frame, value_a, value_b):
         return None
     if not _are_rivals(value_a, value_b):
         return None
     if any(word.written in _NOT_EXCLUSIVE | _MANY for word in (*frame, *value_a, *value_b)):
         return None
-    return " ".join(word.written for word in value_a), " ".join(word.written for word in value_b)
+    behind = (*frame[_last_sign(frame) + 1 :], *value_a, *value_b)
+    return None if any(word.written in _LISTING for word in behind) else values
+
+
+def _names_role(rest: Sequence[_Word], *, one_subject: bool) -> bool:
+    """Say whether what follows the first words is a role, or work of a tool under one title."""
+    start = [word.written for word in rest[:4]]
+    if start and (start[0] in _ROLES | {"is", "are", "est", "sont"}) and _ROLES & set(start):
+        return not any(word.written in _NOT_EXCLUSIVE for word in rest)
+    return one_subject and bool(start) and start[0] in _WORK
+
+
+def _last_sign(frame: Sequence[_Word]) -> int:
+    """Return where the last sign of a value is; -1 if there is none."""
+    return max((at for at, word in enumerate(frame) if word.written in _SIGNS), default=-1)
+
+
+def find_replaced_value(text: str) -> str:
+    """Return the value that a sentence says was replaced by another; empty if it says no such."""
+    found = next((match for pattern in _REPLACEMENTS if (match := pattern.search(text))), None)
+    return "" if found is None else found["old"]
+
+
+def is_past(text: str) -> bool:
+    """Say whether a sentence tells of the past, or that a value was replaced."""
+    return bool({word.written for word in _read(text)} & _MANY) or bool(find_replaced_value(text))
 
 
 def _is_value_place(
@@ -91,8 +156,8 @@ def _is_value_place(
         return False
     if {word.written for word in (*value_a, *value_b)} <= FREQUENCIES:
         return True
-    signs = [at for at, word in enumerate(frame) if word.written in _SIGNS]
-    return bool(signs) and len(frame) - 1 - signs[-1] <= SIGN_DISTANCE
+    sign = _last_sign(frame)
+    return sign >= 0 and len(frame) - 1 - sign <= SIGN_DISTANCE
 
 
 def _are_rivals(value_a: Sequence[_Word], value_b: Sequence[_Word]) -> bool:
@@ -103,7 +168,8 @@ def _are_rivals(value_a: Sequence[_Word], value_b: Sequence[_Word]) -> bool:
         return False
     if max(len(keys_a), len(keys_b)) > MOST_VALUE_WORDS:
         return False
-    if {word.written for word in (*value_a, *value_b)} <= _CIRCUMSTANCES:
+    written = {word.written for word in (*value_a, *value_b)}
+    if any(written <= same for same in (CIRCUMSTANCES, _SWITCHED_ON, _SWITCHED_OFF)):
         return False
     if value_a[0].written in _SIGNS or value_b[0].written in _SIGNS:
         return False  # another preposition states something else: "written in C", "written by Ann"

@@ -21,7 +21,8 @@ publicly/privately verbose/quiet synchrone/asynchrone manuellement/automatiqueme
 permitted/forbidden allowed/prohibited permitted/prohibited allowed/denied allowed/banned
 mandatory/optional autorisée/interdite autorisés/interdits autorisées/interdites permis/interdit
 permise/interdite obligatoires/facultatifs activés/désactivés activées/désactivées
-synchrones/asynchrones publics/privés publique/privée publiques/privées
+synchrones/asynchrones publics/privés publique/privée publiques/privées oui/non
+facultative/obligatoire facultatives/obligatoires
 """
 _PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
 OPPOSITES_OF = {
@@ -31,7 +32,7 @@ OPPOSITES_OF = {
 }
 
 NEGATIONS = words("not no never cannot without nor ne pas jamais aucun aucune sans")
-FILLERS = words("since now currently anymore depuis désormais maintenant")  # say when, not what
+FILLERS = words("yes since now currently anymore depuis désormais maintenant")  # say when, not what
 # Two different ones in two sentences mean two moments.
 PHASES = words("before after during until while when once avant après pendant jusqu quand lorsque")
 

@@ -19,7 +19,7 @@ from commonplace.memory.engine.terms import terms_of_word
 
 SENTENCES = 40
 SENTENCE_CHARACTERS = 400
-_SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SPLIT = re.compile(r"(?<=[.!;])\s+|(?<=\?)\s+(?!(?i:yes|no|oui|non)\b)|\n+")
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[=<>]+")
 _SETTING = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{2,60})[\"']?\s?([=:])\s?[\"']?([\w./+-]{1,60})")
 _NAME = re.compile(r"[A-Za-z]+[_.-]|[a-z][A-Z]|[A-Z]{3}")  # the name of a setting, not a word
@@ -32,6 +32,10 @@ _CODE = re.compile(
 _NUMBER = re.compile(r"\d")
 _NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
 _NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
+_REMOVED = re.compile(
+    r"(?i)\b(?:was|were|has been|have been) (?:removed|dropped|retired|decommissioned|abolished)\b"
+    r"|\b(?:a|ont) été (?:supprimée?s?|retirée?s?|abandonnée?s?)\b(?! (?:par|au profit))"
+)
 _NEGATING_OPPOSITES = {"cannot", "never", "jamais"}
 
 
@@ -83,6 +87,9 @@ def read_sentence(text: str) -> Sentence:
     terms: list[str] = []
     numbers: list[tuple[int, str]] = []
     negations, opposites = len(_NO_LONGER.findall(text)), set()
+    if _REMOVED.search(text):  # denies that the thing is there
+        text_read = _REMOVED.sub(" ", text)
+        tokens, negations = [t.casefold() for t in _TOKEN.findall(text_read)], negations + 1
     for previous, token, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
         if _NUMBER.match(token):
             if not names_a_thing(previous, following):

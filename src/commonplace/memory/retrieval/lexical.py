@@ -17,7 +17,9 @@ from commonplace.memory.engine.documents import (
     document_key,
     entry_id,
     key_prefix,
+    may_crowd_out,
     partition,
+    project_prefix,
 )
 from commonplace.memory.engine.passages import is_subject, newest_lines
 from commonplace.memory.engine.terms import significant_terms
@@ -66,8 +68,9 @@ class EntryPostings(LexicalStore, Protocol):
         share: float,
         limit: int,
         weights: Mapping[str, float],
+        prefix: str = "",
     ) -> Sharing:
-        """Return documents with at least a share of the weight of the terms, best first.
+        """Return documents below a prefix with at least a share of the terms' weight, best first.
 
         A term weighs 1 + IDF.
         """
@@ -257,15 +260,34 @@ class LexicalIndex:
     async def find_sharing(
         self, tenant: Tenant, entry: Entry, limit: int
     ) -> tuple[Sharing, Mapping[str, float]]:
-        """Return other entries with enough of its distinctive words, and the IDF of those."""
+        """Return other entries with enough of its distinctive words, and the IDF of those.
+
+        Up to `limit` of all projects, and as many of its own project if others crowd it out.
+        """
         terms = self._distinctive_terms(tenant, entry.text, SIMILAR_TERMS)
-        found = await self.postings.find_sharing(
-            partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS
-        )
+
+        async def find(prefix: str) -> Sharing:
+            return await self.postings.find_sharing(
+                partition(tenant),
+                terms,
+                share=SIMILAR_MASS,
+                limit=limit + 1,
+                weights=ENTRY_WEIGHTS,
+                prefix=prefix,
+            )
+
+        found = await find("")
         self._remember(tenant, found.terms)
         own = document_key(entry)
-        others = tuple(match for match in found.matches if match.key != own)
-        return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
+        others = [match for match in found.matches if match.key != own][:limit]
+        contents = found.contents
+        if may_crowd_out(entry, contents, limit):
+            inside = await find(project_prefix(entry))
+            known = {match.key for match in others}
+            others += [m for m in inside.matches if m.key != own and m.key not in known][:limit]
+            contents = {**contents, **inside.contents}
+        rarity = {term.term: term.idf for term in found.terms}
+        return replace(found, matches=tuple(others), contents=contents), rarity
 
     def _context_terms(self, tenant: Tenant, context: str) -> list[str]:
         """Return the distinctive terms of a conversation, mostly of its newest lines."""

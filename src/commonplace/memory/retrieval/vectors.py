@@ -19,6 +19,8 @@ from commonplace.memory.engine.documents import (
     document_key,
     entry_id,
     key_prefix,
+    may_crowd_out,
+    project_prefix,
 )
 from commonplace.memory.engine.passages import (
     MARK,
@@ -181,13 +183,21 @@ class EntryVectors:
     ) -> dict[str, float]:
         """Return the cosines of the entries nearest to one, and of those in `also`.
 
+        Up to `limit` of all projects, and as many of its own project if others crowd it out.
         Beginnings are compared, so the answer does not depend on passages that come later.
         """
+        field = summaries(tenant)
         try:
             vector: Vector = self._embedder.embed([entry.text])[0]
-            near = self.store.search(
-                summaries(tenant), vector, limit + 1, "", also, beginnings=True
-            ).cosines
+            near = self.store.search(field, vector, limit + 1, "", also, beginnings=True).cosines
+            if may_crowd_out(entry, near, limit):
+                prefix = project_prefix(entry)
+                near = {
+                    **near,
+                    **self.store.search(
+                        field, vector, limit + 1, prefix, (), beginnings=True
+                    ).cosines,
+                }
         except (EmbedderUnavailableError, *_UNREADABLE):
             return {}
         near.pop(document_key(entry), None)

@@ -115,9 +115,10 @@ WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' O
 
 -- name: refresh_suggestions
 -- Decide which pending suggestions about these entries are listed: not those about a deleted entry, contradictions and
--- duplicates of an obsolete one, pairs that were linked since, and clusters that a pattern was derived from.
+-- duplicates of an obsolete one, pairs that were linked since, and clusters that a pattern was derived from. CROSS JOIN: entries
+-- are looked up by their ids, else SQLite reads all entries of the tenant for each suggestion.
 UPDATE memory_suggestions AS s SET listed = (
-  NOT EXISTS (SELECT 1 FROM json_each(s.entry_ids) AS m JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
+  NOT EXISTS (SELECT 1 FROM json_each(s.entry_ids) AS m CROSS JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
               WHERE e.deleted_at IS NOT NULL OR (s.type IN ('contradiction', 'duplicate') AND e.status <> 'active'))
   AND CASE s.type
     WHEN 'generalize' THEN EXISTS (

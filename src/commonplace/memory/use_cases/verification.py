@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant
@@ -27,8 +27,24 @@ async def verify_folder(
 ) -> tuple[AnchoredEntry, ...]:
     """Return the entries that speak of a repository, compared with a checkout of it.
 
-    Of `entries` if they are given, else of all entries of the tenant.
+    Of `entries` if they are given, else of all entries of the tenant. If none speaks of the folder
+    and no name is given, the checkout around it is compared.
     """
+    given = None if entries is None else list(entries)
+    found = await _verify(store, tenant, folder, name, given)
+    top = find_top(folder)
+    if found or name or top is None or top == folder:
+        return found
+    return await _verify(store, tenant, top, name, given)
+
+
+async def _verify(
+    store: MemoryStore,
+    tenant: Tenant,
+    folder: Path,
+    name: str | None,
+    entries: Sequence[Entry] | None,
+) -> tuple[AnchoredEntry, ...]:
     names = (name,) if name else repository_names(folder)
     checker = CodeChecker(Repositories(given=folder, names=names))
     try:
@@ -36,7 +52,7 @@ async def verify_folder(
         if entries is None:
             found = [row async for row in review.list_all(tenant)]
         else:
-            found = await _compare(review, tenant, list(entries))
+            found = await _compare(review, tenant, entries)
     finally:
         checker.close()
     own = (
@@ -47,7 +63,7 @@ async def verify_folder(
 
 
 async def _compare(
-    review: AnchorReview, tenant: Tenant, entries: list[Entry]
+    review: AnchorReview, tenant: Tenant, entries: Sequence[Entry]
 ) -> list[AnchoredEntry]:
     active = [entry for entry in entries if entry.anchors and entry.status is EntryStatus.ACTIVE]
     found: list[AnchoredEntry] = []

@@ -137,3 +137,26 @@ def test_citations_are_checked(typed: Typed, shop: Path) -> None:
     typed("rm", id_)
     assert as_json(typed, "cite", "check", str(notes))[1]["citations"][0]["status"] == "deleted"
     assert typed("cite", "check", str(shop / "none.md"))[0] == 2
+
+
+def test_verify_in_a_subfolder_compares_the_checkout_around_it(typed: Typed, shop: Path) -> None:
+    keep(typed, "store.py:Store.add")
+    assert as_json(typed, "verify")[1]["entries"] == 1
+    (shop / "src" / "store.py").write_text(SOURCE.replace("commit", "flush"))
+    assert typed("verify", "--repo", str(shop / "src"))[0] == 1
+
+
+def test_verify_refuses_a_repository_without_checked_out_files(typed: Typed, shop: Path) -> None:
+    keep(typed, "store.py:Store.add")
+    bare = shop.parent / "bare" / "shop"
+    subprocess.run(["git", "clone", "-q", "--bare", str(shop), str(bare)], check=True)
+    assert typed("verify", "--repo", str(bare))[0] == 2
+
+
+def test_stale_names_a_change_that_is_not_committed(typed: Typed, shop: Path) -> None:
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", "add", "-A"], cwd=shop, check=True)
+    subprocess.run(["git", *author, "commit", "-qm", "x"], cwd=shop, check=True)
+    keep(typed, "store.py:Store.add")
+    (shop / "src" / "store.py").write_text(SOURCE.replace("commit", "flush"))
+    assert "committed" in typed("stale")[1]  # a narrow table breaks the line before it

@@ -64,6 +64,16 @@ def test_lines_rise_with_the_number_of_entries() -> None:
     assert judge([MatchEvidence(0.32, 0.0)], lines, entries=1_000) is Verdict.NOTHING
 
 
+def test_a_french_answer_is_not_ruled_out_beside_a_thousand_documents() -> None:
+    """Lines that rise as much as the English ones ruled it out (ADR 0353)."""
+    lines = lines_of("multilingual-e5-small/int8/0", "french")
+    assert lines is not None
+    matches = [MatchEvidence(0.44, 0.0), *[MatchEvidence(0.31, 0.0)] * 9]
+    assert judge(matches, lines, entries=64) is Verdict.DOUBTFUL
+    assert judge(matches, lines, entries=1_564) is Verdict.DOUBTFUL
+    assert judge([MatchEvidence(0.38, 0.0), *matches[1:]], lines, entries=64) is Verdict.NOTHING
+
+
 def test_what_may_answer_for_another_reason_is_not_ruled_out() -> None:
     assert judge([MatchEvidence(0.1, 0.0)], LINES, may_answer=True) is Verdict.DOUBTFUL
 

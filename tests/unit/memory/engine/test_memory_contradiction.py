@@ -202,3 +202,78 @@ def test_two_decisions_for_one_thing_contradict() -> None:
 @pytest.mark.parametrize(("a", "b"), AGREEMENTS)
 def test_agreeing_or_unrelated_entries_do_not_contradict(a: str, b: str) -> None:
     assert find_contradiction(Statement("Note", a), Statement("Note", b)) is None
+
+
+# Entries with one title of two words or more.
+ONE_TITLE = [
+    ("Ktlint formats all Kotlin sources.", "Spotless formats all Kotlin sources."),
+    ("Buffers are flushed oldest entries first.", "Buffers are flushed largest entries first."),
+    ("Warm the cache before the switch.", "Warm the cache after the switch."),
+    ("May guests upload files? Yes.", "May guests upload files? No."),
+    ("Les invités ont-ils accès ? Oui.", "Les invités ont-ils accès ? Non."),
+]
+
+
+# One value replaces another, or a thing is not there any more.
+OUTDATED = [
+    ("Thumbnails are made by ImageMagick.", "ImageMagick was replaced by libvips for thumbnails."),
+    ("Staff sign in through Okta.", "We moved the staff sign-in from Okta to Entra ID."),
+    ("Les factures passent par SQS.", "SQS a été remplacé par Kafka pour les factures."),
+    ("Le portail des clients tourne sous Angular.", "Le portail est passé de Angular à Vue."),
+    ("A nightly job archives old orders.", "The nightly job that archives old orders was removed."),
+]
+
+
+ROLES = [
+    ("Ines is code owner of the ledger.", "Tom is code owner of the ledger."),
+    ("Ines owns the ledger database schema.", "Tom owns the ledger database schema."),
+    ("Nora est responsable du module paie.", "Yann est responsable du module paie."),
+]
+
+
+# A subject with a purpose, a condition or a comma before the value.
+LONG_SUBJECTS = [
+    ("For load tests of the API we rely on k6.", "For load tests of the API we rely on Gatling."),
+    ("Pour compiler le noyau, utiliser gcc.", "Pour compiler le noyau, utiliser clang."),
+    ("Always vacuum the table before the import.", "Always vacuum the table after the import."),
+]
+
+
+STILL_COMPATIBLE = [
+    ("Celery sends the reports.", "Celery was replaced by Dramatiq for thumbnails."),
+    ("Before May, jobs were run by Celery.", "Celery was replaced by Dramatiq for all jobs."),
+    ("Take a backup before the upgrade.", "Take a backup after the upgrade."),
+    ("The merge queue is enabled.", "The merge queue is turned on."),
+    ("Preview builds enable the new editor.", "Production builds disable the new editor."),
+    ("Ines is code owner of the ledger.", "Tom is code owner of the gateway."),
+    ("Redis is used for sessions.", "Redis is used for counters."),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), ONE_TITLE)
+def test_entries_with_one_title_contradict_by_one_word(a: str, b: str) -> None:
+    for first, second in ((a, b), (b, a)):
+        found = find_contradiction(
+            Statement("Comments of guests", first), Statement("Comments of guests", second)
+        )
+        assert found is not None
+
+
+@pytest.mark.parametrize(("a", "b"), [*OUTDATED, *ROLES, *LONG_SUBJECTS])
+def test_replaced_values_and_roles_contradict(a: str, b: str) -> None:
+    for first, second in ((a, b), (b, a)):
+        found = find_contradiction(Statement("Note", first), Statement("Memo", second))
+        assert found is not None
+        assert first in found.quote_a
+        assert second in found.quote_b
+
+
+@pytest.mark.parametrize(("a", "b"), STILL_COMPATIBLE)
+def test_replacements_and_orders_of_other_things_do_not_contradict(a: str, b: str) -> None:
+    for first, second in ((a, b), (b, a)):
+        assert find_contradiction(Statement("Note", first), Statement("Memo", second)) is None
+
+
+def test_what_a_hook_runs_is_not_one_value() -> None:
+    a, b = "The commit hook of the shop runs prettier.", "The commit hook of the shop runs eslint."
+    assert find_contradiction(Statement("Commit hook", a), Statement("Commit hook", b)) is None

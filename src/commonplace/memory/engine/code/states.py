@@ -138,8 +138,10 @@ def _find_similar(
     if symbol is None:
         return None if own is not None else _at(anchor, AnchorState.CHANGED, file.path, None, None)
     symbols = file.symbols() or {}
-    if symbol in symbols:
-        return _at(anchor, AnchorState.CHANGED, file.path, symbol, _around(symbols[symbol]))
+    if symbol in symbols:  # a text of one line is recognised here, in the file of another name
+        same = own is None and file.text.digest_of(symbols[symbol]) == wanted.digest
+        state = AnchorState.MOVED if same else AnchorState.CHANGED
+        return _at(anchor, state, file.path, symbol, _around(symbols[symbol]))
     enough = len(wanted.sample) >= TELLING_LINES
     if not enough or wanted.share_in(set(file.text.hashes)) <= SIMILAR:
         return None

@@ -97,6 +97,15 @@ def test_a_renamed_file_with_changes_is_changed() -> None:
     assert state(anchor_on(old), None, new) == ("changed", "b.py")
 
 
+def test_a_definition_of_one_line_moves_with_its_renamed_file() -> None:
+    text = "\n".join(f"value_{n} = {n}" for n in range(20))
+    old = File("a.rs", f"{text}\nstruct Args(Arc<Imp>);", {"Args": [(21, 21)]})
+    same = File("b.rs", f"{text}\n\nstruct Args(Arc<Imp>);", {"Args": [(22, 22)]})
+    other = File("b.rs", f"{text}\nstruct Args(Rc<Imp>);", {"Args": [(21, 21)]})
+    assert state(anchor_on(old, "Args"), None, same) == ("moved", "b.rs:Args")
+    assert state(anchor_on(old, "Args"), None, other) == ("changed", "b.rs:Args")
+
+
 def test_a_text_that_is_nowhere_is_gone() -> None:
     other = File("b.py", "print(2)", {})
     assert state(SYMBOL, File("a.py", "print(3)", {}), other) == ("gone", "")
