@@ -9,6 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from commonplace.memory.engine.claims.agreement import (
+    contents_are_of_two_things,
+    is_modified_otherwise,
+    name_two_things,
+    shared_subject,
+)
+from commonplace.memory.engine.claims.opposition import denies_other, find_opposition
+from commonplace.memory.engine.claims.reading import Claim, Claims, read_claims
 from commonplace.memory.engine.frames import (
     CIRCUMSTANCES,
     find_different_value,
@@ -25,6 +33,8 @@ NEGATION_OVERLAP = 0.5  # "not" alone says little between sentences that share l
 VALUE_OVERLAP = 0.6
 ONE_SUBJECT = 0.75  # below it, sentences that both have words of their own are about two things
 QUOTE_CHARACTERS = 160
+DENYING = ("negation", "opposite")
+COMPARED = (*DENYING, "number")
 SAME_CIRCUMSTANCES = {
     "prod": "production",
     "dev": "development",
@@ -88,24 +98,49 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
     only_b = title_b.terms - a.terms() - find_stated_terms(b.title) - UNITS.keys()
     if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
         return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
+    claims_a, claims_b = read_claims(a.title, a.content), read_claims(b.title, b.content)
+    if name_two_things(claims_a, claims_b):
+        return None
     strongest = _find_replacement(a, b) or _find_replacement(b, a, reverse=True)
     one_subject = title_a.terms == title_b.terms and len(title_a.terms) >= MINIMUM_SHARED
-    for sentence_a in a.sentences():
-        for sentence_b in b.sentences():
-            found = _compare(sentence_a, sentence_b, only_a, only_b, one_subject=one_subject)
-            if found is not None and (strongest is None or found.strength > strongest.strength):
+    for claim_a in claims_a.claims:
+        for claim_b in claims_b.claims:
+            found = _compare(claim_a, claim_b, only_a, only_b, one_subject=one_subject)
+            if found is None or (strongest is not None and found.strength <= strongest.strength):
+                continue
+            if not _is_compatible(found.kind, claims_a, claims_b, claim_a, claim_b):
                 strongest = found
-    return strongest
+    return strongest or _find_opposition(claims_a, claims_b)
+
+
+def _is_compatible(kind: str, a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> bool:
+    """Say whether a denial is an exception to a rule, or two sentences are about two things."""
+    if kind in DENYING and (a.has_exception or b.has_exception):
+        return True
+    if kind not in COMPARED:
+        return False
+    if (claim_a is a.claims[0] or claim_b is b.claims[0]) and contents_are_of_two_things(a, b):
+        return True
+    shared = shared_subject(a, b, claim_a, claim_b)
+    return is_modified_otherwise(a, b, claim_a, claim_b, shared)
+
+
+def _find_opposition(a: Claims, b: Claims) -> Contradiction | None:
+    found = find_opposition(a, b)
+    if found is None or _circumstances_differ(found.a, found.b):
+        return None
+    return _contradiction(found.kind, found.a, found.b, found.detail, found.strength)
 
 
 def _compare(
-    a: Sentence,
-    b: Sentence,
+    claim_a: Claim,
+    claim_b: Claim,
     only_a: frozenset[str],
     only_b: frozenset[str],
     *,
     one_subject: bool,
 ) -> Contradiction | None:
+    a, b = claim_a.sentence, claim_b.sentence
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
@@ -131,9 +166,10 @@ def _compare(
     two_subjects = bool(rest_a - UNITS.keys() and rest_b - UNITS.keys()) and jaccard < ONE_SUBJECT
     if opposites is not None and jaccard >= MINIMUM_OVERLAP and not two_subjects:
         return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
-    if jaccard >= NEGATION_OVERLAP and _negates_other(a, b):
+    if jaccard >= NEGATION_OVERLAP and _negates_other(a, b) and denies_other(claim_a, claim_b):
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
-    number = _different_number(a, b)
+    denied_alike = (a.negations > 0) == (b.negations > 0)
+    number = _different_number(a, b) if denied_alike else None
     if number is not None and not two_subjects and _CONDITIONS & a.phases == _CONDITIONS & b.phases:
         return _contradiction("number", a, b, number, jaccard + 0.2)
     if values is not None:

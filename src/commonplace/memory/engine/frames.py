@@ -55,7 +55,7 @@ _WORK = words(
 _SWITCHED_ON = words("enabled activated active turned switched on activé activée actif active")
 _SWITCHED_OFF = words("disabled inactive turned switched off désactivé désactivée inactif inactive")
 # An order of two steps is one of several unless it is a rule.
-_OBLIGATIONS = words("always must never only toujours faut doit doivent jamais uniquement")
+OBLIGATIONS = words("always must never only toujours faut doit doivent jamais uniquement")
 _ORDER = (frozenset(("before", "after")), frozenset(("avant", "après")))
 # An event of the past or a guide, of which there may be many: "The outage was caused by …".
 _MANY = words(
@@ -107,7 +107,7 @@ def find_different_value(
         return None
     values = " ".join(w.written for w in value_a), " ".join(w.written for w in value_b)
     if frozenset(values) in _ORDER:
-        is_rule = one_subject or any(word.written in _OBLIGATIONS for word in frame)
+        is_rule = one_subject or any(word.written in OBLIGATIONS for word in frame)
         return values if is_rule else None
     if not frame and _names_role(rest, one_subject=one_subject):
         return values if _are_rivals(value_a, value_b) else None
@@ -137,12 +137,14 @@ def _last_sign(frame: Sequence[_Word]) -> int:
     return max((at for at, word in enumerate(frame) if word.written in _SIGNS), default=-1)
 
 
+@lru_cache(maxsize=256)
 def find_replaced_value(text: str) -> str:
     """Return the value that a sentence says was replaced by another; empty if it says no such."""
     found = next((match for pattern in _REPLACEMENTS if (match := pattern.search(text))), None)
     return "" if found is None else found["old"]
 
 
+@lru_cache(maxsize=256)
 def is_past(text: str) -> bool:
     """Say whether a sentence tells of the past, or that a value was replaced."""
     return bool({word.written for word in _read(text)} & _MANY) or bool(find_replaced_value(text))

@@ -34,7 +34,7 @@ from commonplace.search.lexical.text import is_stop_word
 
 MOST_LINKS = 5  # that a new entry proposes: more would be noise
 MOST_CLUSTER = 12
-CONTRADICTION_MARGIN = 0.20
+CONTRADICTION_MARGIN = 0.25
 NEARLY_THE_SAME = 0.9
 LEXICALLY_THE_SAME = 0.7
 SETTLED_SHARE = 0.5  # a cluster that shares this much with a decided one is the same

@@ -42,3 +42,8 @@ def as_written(terms: Iterable[str], text: str) -> list[str]:
 def terms_of_word(word: str) -> tuple[str, ...]:
     """Return the terms of one word without stop words."""
     return tuple(term for term in analyze(word) if not is_stop_word(term))
+
+
+def terms_of_name(name: str) -> frozenset[str]:
+    """Return the terms of a name, read as one word with capitals and without."""
+    return frozenset(terms_of_word(name)) | frozenset(terms_of_word(name.casefold()))

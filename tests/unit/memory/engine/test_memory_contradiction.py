@@ -159,6 +159,7 @@ def test_entries_with_one_title_contradict_by_their_last_word() -> None:
     conflict = find_contradiction(Statement(title, a), Statement(title, b))
     assert conflict is not None
     assert conflict.detail == "develop against trunk"
+    a, b = "Letters of the finance desk target Ann.", "Letters of the finance desk target Bob."
     assert find_contradiction(Statement("Note", a), Statement("Note", b)) is None
 
 

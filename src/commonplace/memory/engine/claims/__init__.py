@@ -1,0 +1,1 @@
+"""What entries claim about their subjects, and which claims cannot both hold."""

@@ -1,0 +1,210 @@
+"""Read entries for their claims: words in their order, values, amounts, what is denied."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from commonplace.memory.engine.claims.amounts import Amount, is_unit, read_amounts
+from commonplace.memory.engine.claims.kinds import Mention, find_mentions
+from commonplace.memory.engine.lexicon import words
+from commonplace.memory.engine.sentences import Sentence, split_sentences
+from commonplace.memory.engine.terms import terms_of_word
+
+_WORD: Final = re.compile(r"[^\W_]+(?:[._/+#'\u2019-][^\W_]+)*|[,;:.()]")
+_ELISION: Final = re.compile(r"^(?:[cdjlmnst]|qu)['\u2019](?=\w)")
+_ARTICLES: Final = words("a an the le la les l un une our its their nos notre ses")
+_NEGATION: Final = re.compile(r"^(?:not|no|never|cannot|nor|pas|jamais|aucun|aucune)$|n['\u2019]t$")
+WITHOUT: Final = words("without sans")
+_REACH: Final = 4  # words from a negation to what it denies: "must not be re-used"
+_EXCEPTION: Final = re.compile(
+    r"(?i)\b(?:except|exceptions?|exempts?|unless|emergency|urgent|hotfix|only if|also|too"
+    r"|may still|can still|override|until|in case of|sauf|hormis|à part|urgence|aussi"
+    r"|jusqu['\u2019]|en cas d|hors )\b"
+)
+_STATED_EXCEPTION: Final = re.compile(
+    r"(?i)\b(?:exceptions?|exempts?|unless|off limits|in case of|sauf|hormis|en cas d|hors )"
+)
+# What happened once, not what holds.
+_TOLD: Final = re.compile(
+    r"(?i)\b(?:was|were|did|had|could|in 20\d\d|n['\u2019](?:a|ont|avait) pas"
+    r"|\w{3,}(?:ait|aient) pas)\b|(?:couldn|didn|wasn|weren|hadn)['\u2019]t"
+)
+_COMPARING: Final = re.compile(
+    r"(?i)\b(?:longer|shorter|higher|lower|larger|smaller|bigger|faster|slower|half|twice)\b"
+    r"|\bplus (?:long|court|haut|bas|grand|petit)e?s? que\b"
+)
+_EXCLUSIVE: Final = re.compile(
+    r"(?i)\b(?:only|sole|solely|single|all|every|everything|always|exclusively|no other|never|each"
+    r"|nothing else|nowhere else|anything else|any other|no longer|whatever|seule?s?|uniquement"
+    r"|tous|toutes|tout|toute|exclusivement|nulle part|aucun|aucune|jamais|chaque)\b"
+)
+_PERMITTED: Final = re.compile(
+    r"(?i)\b(?:(?:is|are|be) (?:allowed|permitted|fine|ok|okay|welcome)|allowed to|feel free"
+    r"|it['\u2019]s (?:fine|ok|okay)|may(?! not)|can(?! ?not)|autorisée?s?|permise?s?|peut"
+    r"|peuvent)\b"
+)
+_FORBIDDEN: Final = re.compile(
+    r"(?i)\b(?:forbidden|prohibited|banned|disallowed|not allowed|not permitted|may not|must not"
+    r"|mustn['\u2019]t|never|cannot|can['\u2019]t|do not|don['\u2019]t|interdite?s?|défendu|jamais"
+    r"|ne (?:doit|doivent|peut|peuvent) (?:pas|jamais))\b"
+)
+_REMOVAL: Final = re.compile(
+    r"(?i)\b(?:was|were|has been|have been|is|are) (?:removed|dropped|retired|decommissioned"
+    r"|abolished|taken down|gone|shut down|discontinued|deleted)\b"
+    r"|\b(?:a|ont) été (?:supprimée?s?|retirée?s?|abandonnée?s?|arrêtée?s?)\b(?! (?:par|au profit))"
+)
+_REMOVED_WORDS: Final = 3  # before "was removed", what it was
+_NAME: Final = re.compile(
+    r"`([^`\s]+)`|(?<![\w.-])([^\W\d_]*[a-zé](?=[A-Z])\w+|\w*[^\W\d_]_\w+|[A-Z]{3,}\w*"
+    r"|(?<=[\w,] )[A-ZÉ][\w+#-]*\w)"
+)
+_CALENDAR: Final = words(
+    "monday tuesday wednesday thursday friday saturday sunday lundi mardi mercredi jeudi vendredi "
+    "samedi dimanche january february march april may june july august september october november "
+    "december janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+)
+_EARLIER: Final = words("before avant")
+_ORDER: Final = re.compile(r"(?i)\b(before|after|avant|après|once)\b")
+_ORDER_STEM: Final = 4  # letters: "publish" and "publication" are one step
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word: its first term, empty if it is not compared, and how it was written."""
+
+    term: str
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One step before or after another."""
+
+    first_is_earlier: bool
+    first: frozenset[str]
+    second: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of an entry, as its claims are compared."""
+
+    sentence: Sentence
+    tokens: tuple[Token, ...]
+    terms: frozenset[str]
+    written: frozenset[str]
+    mentions: tuple[Mention, ...]
+    amounts: dict[str, Amount]
+    names: frozenset[str]
+    denied: frozenset[str]  # terms behind a negation
+    removed: frozenset[str]  # terms of what it says was removed
+    order: Order | None
+    makes_exception: bool
+    tells: bool  # of something that happened
+    compares: bool  # with another amount
+    is_exclusive: bool
+    permits: bool
+    forbids: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of an entry; the first one is its title."""
+
+    claims: tuple[Claim, ...]
+    title: tuple[Token, ...]
+    title_terms: frozenset[str]
+    terms: frozenset[str]
+    content: frozenset[str]  # the terms without the title
+    has_exception: bool
+
+
+@lru_cache(maxsize=128)
+def read_claims(title: str, content: str) -> Claims:
+    """Read an entry."""
+    entry = f"{title} {content}"
+    claims = tuple(_read_claim(sentence, entry) for sentence in split_sentences(title, content))
+    return Claims(
+        claims,
+        claims[0].tokens if claims else (),
+        claims[0].terms if claims else frozenset(),
+        frozenset().union(*(claim.terms for claim in claims)),
+        frozenset().union(*(claim.terms for claim in claims[1:])),
+        any(_STATED_EXCEPTION.search(claim.sentence.text) for claim in claims),
+    )
+
+
+def _read_claim(sentence: Sentence, entry: str) -> Claim:
+    text = sentence.text
+    tokens = _tokens(text)
+    return Claim(
+        sentence,
+        tokens,
+        frozenset(token.term for token in tokens if token.term),
+        frozenset(token.written for token in tokens),
+        find_mentions(text, entry),
+        read_amounts(text),
+        _names(text),
+        _denied(tokens),
+        _removed(text),
+        _order(text),
+        bool(_EXCEPTION.search(text)),
+        bool(_TOLD.search(text)),
+        bool(_COMPARING.search(text)),
+        bool(_EXCLUSIVE.search(text)),
+        bool(_PERMITTED.search(text)),
+        bool(_FORBIDDEN.search(text)),
+    )
+
+
+def _tokens(text: str) -> tuple[Token, ...]:
+    found = []
+    for piece in _WORD.findall(text):
+        written = _ELISION.sub("", piece.casefold())
+        if written not in _ARTICLES:
+            terms = terms_of_word(written) if written[0].isalnum() else ()
+            found.append(Token(terms[0] if terms else "", written))
+    return tuple(found)
+
+
+def _names(text: str) -> frozenset[str]:
+    found = {match[1] or match[2] for match in _NAME.finditer(text)}
+    return frozenset(n for n in found if n.casefold() not in _CALENDAR and not is_unit(n))
+
+
+def _denied(tokens: Sequence[Token]) -> frozenset[str]:
+    """Return the first term behind each negation; "without" at the start is a condition."""
+    denied: set[str] = set()
+    for at, token in enumerate(tokens):
+        if _NEGATION.search(token.written) or (at and token.written in WITHOUT):
+            for following in tokens[at + 1 : at + 1 + _REACH]:
+                if not following.written[0].isalnum():
+                    break
+                if following.term:
+                    denied.add(following.term)
+                    break
+    return frozenset(denied)
+
+
+def _removed(text: str) -> frozenset[str]:
+    match = _REMOVAL.search(text)
+    if match is None:
+        return frozenset()
+    terms = [token.term for token in _tokens(text[: match.start()]) if token.term]
+    return frozenset(terms[-_REMOVED_WORDS:])
+
+
+def _order(text: str) -> Order | None:
+    match = _ORDER.search(text)
+    if match is None:
+        return None
+    behind = re.split(r"[,;:.]", text[match.end() :])[0]
+    first, second = (
+        frozenset(token.term[:_ORDER_STEM] for token in _tokens(part) if token.term)
+        for part in (text[: match.start()], behind)
+    )
+    return Order(match[1].casefold() in _EARLIER, first, second)

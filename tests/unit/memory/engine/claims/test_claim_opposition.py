@@ -1,0 +1,112 @@
+"""Entries of one subject in different words; the labelled pairs measure the rules together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.memory.engine.contradiction import Statement, find_contradiction
+
+PAIRS = Path(__file__).parents[4] / "data" / "memory" / "worded_contradictions.jsonl"
+Side = tuple[str, str]
+OPPOSED: list[tuple[str, Side, Side]] = [
+    (
+        "value",
+        ("Formatting the services", "Python code of the tree is formatted with Black."),
+        ("Hooks of the tree", "ruff format writes the Python code of the tree, nothing else does."),
+    ),
+    (
+        "value",
+        ("Publisher", "Every invoice message of the ledger goes out through Nimbus."),
+        ("Where invoice messages go", "Invoice messages of the ledger leave by Quasar only."),
+    ),
+    (
+        "number",
+        ("Abandoned carts", "An abandoned cart is purged after 30 days."),
+        ("Mail about carts", "Abandoned carts are kept for six months before they go."),
+    ),
+    (
+        "negation",
+        ("GeoClient usage", "GeoClient is thread-safe, create a single GeoClient."),
+        ("Garbled answers", "GeoClient is not thread-safe, so each worker makes its own."),
+    ),
+    (
+        "negation",
+        ("Quotes", "The v1 quotes API was removed."),
+        ("Small carriers", "Small carriers call the v1 quotes API every day."),
+    ),
+    (
+        "opposite",
+        ("Login names", "Usernames of the portal are case-insensitive."),
+        ("Two accounts", "Usernames of the portal are case-sensitive, so both are valid."),
+    ),
+    (
+        "opposite",
+        ("Release branches", "Force-pushing to a release branch is forbidden for maintainers."),
+        (
+            "Bad release branch",
+            "Maintainers are allowed to do a force-pushing to a release branch.",
+        ),
+    ),
+    (
+        "opposite",
+        ("Publishing an article", "Invalidate the cache before the article is published."),
+        ("Old article shown", "The cache is invalidated after the article was published."),
+    ),
+]
+COMPATIBLE: list[tuple[Side, Side]] = [
+    (
+        ("Gateway floor", "The gateway never has below 3 replicas."),
+        ("Gateway ceiling", "The gateway scales up to at most 12 replicas."),
+    ),
+    (
+        ("Import of stock", "The import of stock is planned at 4:00 UTC."),
+        ("When stock is fresh", "The import of stock starts at 5:00 Europe/Paris in winter."),
+    ),
+    (
+        ("Access to production", "Developers have no access to the production database."),
+        ("Access in an incident", "In case of an incident, developers get access to the database."),
+    ),
+    (
+        ("TLS at the edge", "The public edge accepts TLS 1.2."),
+        ("Old scanners", "The public edge does not accept TLS 1.0 of the scanners."),
+    ),
+    (
+        ("Connections of quoting", "Each quoting pod opens 15 connections."),
+        ("Budget of quoting", "quoting has 120 connections in total."),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "a", "b"), OPPOSED)
+def test_opposed_claims_contradict_in_other_words(kind: str, a: Side, b: Side) -> None:
+    for first, second in ((a, b), (b, a)):
+        found = find_contradiction(Statement(*first), Statement(*second))
+        assert found is not None
+        assert found.kind == kind
+
+
+@pytest.mark.parametrize(("a", "b"), COMPATIBLE)
+def test_claims_that_can_both_hold_do_not_contradict(a: Side, b: Side) -> None:
+    assert find_contradiction(Statement(*a), Statement(*b)) is None
+    assert find_contradiction(Statement(*b), Statement(*a)) is None
+
+
+def test_few_contradictions_between_differently_worded_entries_are_invented() -> None:
+    pairs = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+    pairs = [pair for pair in pairs if pair["split"] == "tuning"]
+    told = [_contradicts(pair["a"], pair["b"]) for pair in pairs]
+    actual = [pair["label"] == "contradiction" for pair in pairs]
+    right = sum(found and label for found, label in zip(told, actual, strict=True))
+    assert right / sum(told) >= 0.85
+    assert right / sum(actual) >= 0.45
+
+
+def _contradicts(a: dict[str, str], b: dict[str, str]) -> bool:
+    first, second = (
+        Statement(side["title"], side["content"], side["type"] in ("decision", "config"))
+        for side in (a, b)
+    )
+    return find_contradiction(first, second) is not None
