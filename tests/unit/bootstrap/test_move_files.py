@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -218,6 +219,143 @@ def test_what_changed_in_the_folder_after_a_move_follows_unless_the_team_changed
     alone(other, lambda service: service.write(ALICE, "shop", "/notes/plan.md", "Of others."))
     kept = (f"bearer-{tenant_hash(Tenant('team-a'))[:32]} shop/notes/plan.md",)
     assert move(other, database)["files"] == (1, 0, 0, kept, ())
+
+
+def put(text: str, path: str = "/p.md") -> Callable[[FilesService], Coroutine[Any, Any, object]]:
+    return lambda service: service.write(ALICE, "later", path, text, mode=WriteMode.TRUNCATE)
+
+
+def delete(service: FilesService) -> Coroutine[Any, Any, object]:
+    return service.delete(ALICE, "later", "/p.md")
+
+
+def restore(service: FilesService) -> Coroutine[Any, Any, object]:
+    return service.restore(ALICE, "later", "/p.md")
+
+
+@pytest.mark.parametrize(
+    ("changes", "content"),
+    [
+        ([put("two"), put("one")], "one"),
+        ([delete], None),
+        ([delete, restore], "one"),
+        ([put("two"), delete], None),
+        ([delete, put("one")], "one"),
+        ([delete, put("two")], "two"),
+    ],
+    ids=["there and back", "deleted", "restored", "changed, deleted", "same again", "other again"],
+)
+@pytest.mark.parametrize("often", [False, True], ids=["moved at the end", "moved each time"])
+def test_a_file_is_at_the_end_as_the_folder_has_it(
+    tmp_path: Path,
+    database: PostgresDatabase,
+    team: FilesService,
+    changes: list[Callable[[FilesService], Coroutine[Any, Any, object]]],
+    content: str | None,
+    often: bool,
+) -> None:
+    for number, change in enumerate((put("one"), *changes)):
+        alone(tmp_path, change)
+        if often or not number:
+            move(tmp_path, database)
+    mover = FileMover(SETTINGS, database)
+    move(tmp_path, database)
+    assert mover.lacking(tmp_path) == []
+    assert asyncio.run(team.usage(ALICE, "later")).files == int(content is not None)
+    if content is not None:
+        assert asyncio.run(team.read(ALICE, "later", "/p.md")).content == content
+
+
+def test_a_deletion_in_the_folder_does_not_delete_what_the_team_wrote_or_restored(
+    tmp_path: Path, database: PostgresDatabase, team: FilesService
+) -> None:
+    asyncio.run(put("one")(team))  # before the folder brought the same
+    alone(tmp_path, put("one"))
+    alone(tmp_path, put("two", "/q.md"))
+    move(tmp_path, database)
+    asyncio.run(put("three", "/q.md")(team))
+    alone(tmp_path, delete)
+    alone(tmp_path, lambda service: service.delete(ALICE, "later", "/q.md"))
+    move(tmp_path, database)
+    assert asyncio.run(team.usage(ALICE, "later")).files == 2
+
+
+def test_the_newest_of_two_deleted_versions_is_restored(
+    tmp_path: Path, database: PostgresDatabase, team: FilesService
+) -> None:
+    alone(tmp_path, put("one"))
+    move(tmp_path, database)
+    alone(tmp_path, put("two"))
+    alone(tmp_path, delete)
+    move(tmp_path, database)
+    asyncio.run(restore(team))
+    assert asyncio.run(team.read(ALICE, "later", "/p.md")).content == "two"
+    move(tmp_path, database)
+    assert asyncio.run(team.read(ALICE, "later", "/p.md")).content == "two"
+
+
+def test_a_change_after_a_move_is_lacking_until_it_is_moved(
+    tmp_path: Path, database: PostgresDatabase, team: FilesService
+) -> None:
+    mover = FileMover(SETTINGS, database)
+    alone(tmp_path, put("one"))
+    move(tmp_path, database)
+    assert mover.lacking(tmp_path) == []
+    alone(tmp_path, put("two"))
+    assert len(mover.lacking(tmp_path)) == 1
+    asyncio.run(put("of the team")(team))
+    assert mover.lacking(tmp_path) == []
+
+
+def test_the_state_of_a_sync_follows_a_later_sync_of_the_folder(
+    tmp_path: Path, database: PostgresDatabase, team: FilesService
+) -> None:
+    tenant, project = ALICE.apikey_hash, Project("later")
+
+    def sync(content: bytes, expected: str | None = None) -> None:
+        step = SyncStep(SyncAction.PUT, FilePath("/s.md"), expected, digest_of(content))
+        writes = [SyncWrite(step, content)]
+        limits = SizeLimits(10_000, 10_000)
+        done = alone(
+            tmp_path,
+            lambda service: service.store.apply_sync(tenant, project, SYNCED, writes, limits),
+        )
+        assert done == ["done"]
+
+    sync(b"one")
+    move(tmp_path, database)
+    sync(b"two", digest_of(b"one"))
+    move(tmp_path, database)
+    own, _ = asyncio.run(team.store.sync_entries(tenant, project, SYNCED))
+    assert own == {"/s.md": digest_of(b"two")}
+
+
+def test_a_file_that_a_server_changes_meanwhile_is_no_damage(
+    tmp_path: Path, database: PostgresDatabase, team: FilesService
+) -> None:
+    async def write(service: FilesService) -> None:
+        for number in range(101):  # the last one is in a group of its own
+            await service.write(ALICE, "later", f"/{number:03}.md", "before")
+
+    alone(tmp_path, write)
+
+    def change(done: int, total: int) -> None:
+        if done == 100:
+            alone_in_a_thread(tmp_path, put("after", "/100.md"))
+
+    part = FileMover(SETTINGS, database).move(tmp_path, change)
+    (refused,) = part.refused
+    assert refused.endswith("a server changed it while it was read; repeat the command")
+    assert move(tmp_path, database)["files"] == (101, 1, 100, (), ())
+    assert asyncio.run(team.read(ALICE, "later", "/100.md")).content == "after"
+
+
+def alone_in_a_thread(
+    data: Path, use: Callable[[FilesService], Coroutine[Any, Any, object]]
+) -> None:
+    thread = threading.Thread(target=alone, args=(data, use))
+    thread.start()
+    thread.join()
 
 
 def test_quotas_of_the_team_hold_and_name_the_files_that_do_not_fit(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from commonplace.bootstrap.move_in import MovedPart, hash_items
 from commonplace.kernel.auth import LOCAL_TENANT, bearer_tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.audit.origin import FILE_NAME as ORIGIN
 from commonplace.storage.audit.origin import read_origin
 from commonplace.storage.credentials.keys import KeyStore
 
@@ -28,6 +29,7 @@ DATABASE = "commonplace.db"
 GROUP_FILES = 100  # that share a transaction
 GROUP_BYTES = 4 << 20
 DAMAGED = "its content does not match its hash; run commonplace doctor with this folder"
+CHANGED = "a server changed it while it was read; repeat the command"
 
 
 @dataclass(slots=True)
@@ -64,19 +66,18 @@ class FileMover:
         self._deleted = deleted
 
     def lacking(self, data: Path) -> Sequence[str]:
-        """Name the files that neither came before nor have another file in their place."""
+        """Name the files that neither came before nor have a file of the team in their place."""
         if not (data / DATABASE).is_file():
             return []
         lacking: list[str] = []
         names = _tenant_names(data)
-        with self._open(data, "") as (source, target):
+        origin = read_origin(data) if (data / ORIGIN).is_file() else ""
+        with self._open(data, origin) as (source, target):
             for tenant, project, _ in source.projects():
-                known = target.moved(tenant, project)
-                live = {} if self._deleted else target.live(tenant, project)
+                versions = source.versions(tenant, project)
                 lacking += [
                     _name(names, tenant, project, version)
-                    for version in source.versions(tenant, project)
-                    if version.key not in known and version.path not in live
+                    for version in target.lacking(tenant, project, versions)
                 ]
         return lacking
 
@@ -153,8 +154,9 @@ class _ProjectMove:
         sent: list[IncomingFile] = []
         for version in group:
             content = self.source.content(version)
-            if hashlib.sha256(content).hexdigest() != version.content_hash:
-                self.outcome.refused.append(f"{self._name(version)}: {DAMAGED}")
+            if content is None or hashlib.sha256(content).hexdigest() != version.content_hash:
+                why = CHANGED if content is None else DAMAGED
+                self.outcome.refused.append(f"{self._name(version)}: {why}")
                 continue
             sent.append(IncomingFile(version, content, tuple(synced.get(version.path, ()))))
         if not sent:

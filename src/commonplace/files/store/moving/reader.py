@@ -43,14 +43,16 @@ class FolderFiles:
                 updated_at=row[5],
                 deleted_at=row[6],
                 provenance=Provenance(row[7], row[8]),
+                replaced=bool(row[9]),
             )
             for row in found
         ]
 
-    def content(self, version: FolderVersion) -> bytes:
-        """Return the content of a file; nothing if it was removed meanwhile."""
-        row = self._database.reader().execute(QUERIES["content"], {"id": version.id}).fetchone()
-        return bytes(row[0]) if row is not None else b""
+    def content(self, version: FolderVersion) -> bytes | None:
+        """Return the content of a file; None if it was changed or removed meanwhile."""
+        values = {"id": version.id, "hash": version.content_hash}
+        row = self._database.reader().execute(QUERIES["content"], values).fetchone()
+        return bytes(row[0]) if row is not None else None
 
     def synced(self, tenant: str, project: Project) -> SyncRecords:
         """Return what `files sync` brought to each path of a project."""

@@ -14,7 +14,10 @@ VersionKey = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class FolderVersion:
-    """A version without its content. `deleted_at` is 0 for the live one."""
+    """A version without its content. `deleted_at` is 0 for the live one.
+
+    `replaced`: it was deleted, and the folder has a live file at its path.
+    """
 
     id: int
     path: FilePath
@@ -24,6 +27,7 @@ class FolderVersion:
     updated_at: int
     deleted_at: int
     provenance: Provenance
+    replaced: bool = False
 
     @property
     def key(self) -> VersionKey:

@@ -33,7 +33,8 @@ class FileArrivals:
     A version is stored with its times, its provenance and what syncs brought to its path, and is
     queued to be indexed. Its content is read back and compared, and it is noted as moved, in the
     same transaction: a run that was killed can be repeated, and what the team changes or deletes
-    later does not come back.
+    later does not come back. What the folder changed or deleted since it came follows, unless the
+    team changed it too.
     """
 
     def __init__(
@@ -54,10 +55,23 @@ class FileArrivals:
         found = self._ask("moved_versions", tenant, project)
         return {(str(path), str(digest), int(at)) for path, digest, at in found}
 
-    def live(self, tenant: str, project: Project) -> dict[str, str]:
-        """Return the content hashes of the live files of a project, by path."""
-        found = self._ask("live_hashes", tenant, project)
-        return {str(path): str(digest) for path, digest in found}
+    def lacking(
+        self, tenant: str, project: Project, versions: Sequence[FolderVersion]
+    ) -> list[FolderVersion]:
+        """Return the versions of a project that `store` would bring, limits aside."""
+        known = self.moved(tenant, project)
+        found = self._ask("live_files", tenant, project)
+        live = {str(path): (int(updated_at), origin) for path, updated_at, origin in found}
+
+        def is_free(version: FolderVersion) -> bool:
+            updated_at, origin = live.get(version.path, (-1, self._origin))
+            return origin == self._origin and updated_at < version.updated_at
+
+        return [
+            version
+            for version in versions
+            if version.key not in known and (version.deleted_at or is_free(version))
+        ]
 
     def store(
         self, tenant: str, project: Project, group: Sequence[IncomingFile]
@@ -96,18 +110,17 @@ class FileArrivals:
         if rows.first("moved_origin", deleted_at=version.deleted_at, **noted) is not None:
             return Arrival.PRESENT, 0
         try:
-            outcome = self._insert(rows, file) if version.deleted_at else self._place(rows, file)
+            outcome = self._bury(rows, file) if version.deleted_at else self._place(rows, file)
         except CommonplaceError as refused:
             return refused  # nothing was written: the rules are asked before
         if outcome[0] is not Arrival.DIFFERS:
-            rows.ask("moved_put", deleted_at=version.deleted_at, origin=self._origin, **noted)
+            brought = outcome[0] is Arrival.ADDED  # else it belongs to the team
+            origin = self._origin if brought else ""
+            rows.ask("moved_put", deleted_at=version.deleted_at, origin=origin, **noted)
+            # what was synchronised belongs to the live file: a new one comes with its own state
+            put = "sync_entry_put" if outcome[1] and not version.deleted_at else "synced_put"
             for record in file.synced:
-                rows.ask(
-                    "synced_put",
-                    path=version.path,
-                    origin=record.origin,
-                    hash=record.content_hash,
-                )
+                rows.ask(put, path=version.path, origin=record.origin, hash=record.content_hash)
         return outcome
 
     def _place(self, rows: ProjectRows, file: IncomingFile) -> Stored:
@@ -120,14 +133,36 @@ class FileArrivals:
             return Arrival.DIFFERS, 0
         FileChange(version.path, lambda old: file.content, self._limits).decide(situation)
         if found is not None:
-            delete_file(rows, version.path, self._now())
+            self._remove_brought(rows, version.path, found, self._now())
         return self._insert(rows, file)
+
+    def _bury(self, rows: ProjectRows, file: IncomingFile) -> Stored:
+        """Store a deleted file; what came while it was live is deleted, as the folder did."""
+        version = file.version
+        found = None if version.replaced else rows.first("file", path=version.path)
+        if found is None or found[3] > version.updated_at:
+            return self._insert(rows, file)
+        if not self._brought(rows, version.path, found):
+            return self._insert(rows, file)
+        same = found[4] == version.content_hash
+        # an older version goes first, so that `restore` brings back the newest
+        at = version.deleted_at if same else version.deleted_at - 1
+        self._remove_brought(rows, version.path, found, at)
+        return (Arrival.ADDED, 0) if same else self._insert(rows, file)
 
     def _succeeds(self, rows: ProjectRows, version: FolderVersion, found: Row) -> bool:
         """Tell whether the live file is what this folder brought, and was not changed since."""
-        noted = {"path": version.path, "hash": found[4], "deleted_at": 0}
-        brought = rows.first("moved_origin", **noted)
-        return brought is not None and brought[0] == self._origin and found[3] < version.updated_at
+        return found[3] < version.updated_at and self._brought(rows, version.path, found)
+
+    def _brought(self, rows: ProjectRows, path: FilePath, found: Row) -> bool:
+        """Tell whether this folder brought the content of a live file."""
+        noted = rows.first("moved_origin", path=path, hash=found[4], deleted_at=0)
+        return noted is not None and noted[0] == self._origin
+
+    def _remove_brought(self, rows: ProjectRows, path: FilePath, found: Row, at: int) -> None:
+        """Delete a live file that this folder brought."""
+        delete_file(rows, path, at)
+        rows.ask("moved_forget", path=path, hash=found[4], origin=self._origin)
 
     def _insert(self, rows: ProjectRows, file: IncomingFile) -> Stored:
         version = file.version
