@@ -20,7 +20,7 @@ from commonplace.memory.engine.claims.reading import Claim, Claims, read_claims
 from commonplace.memory.engine.frames import (
     CIRCUMSTANCES,
     find_different_value,
-    find_replaced_value,
+    find_replacement,
     is_past,
 )
 from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
@@ -31,6 +31,7 @@ MINIMUM_SHARED = 2  # content words that two sentences must have in common
 MINIMUM_OVERLAP = 0.45
 NEGATION_OVERLAP = 0.5  # "not" alone says little between sentences that share less
 VALUE_OVERLAP = 0.6
+PARALLEL_WORDS = 2  # of each of two sentences about two things
 ONE_SUBJECT = 0.75  # below it, sentences that both have words of their own are about two things
 QUOTE_CHARACTERS = 160
 DENYING = ("negation", "opposite")
@@ -166,7 +167,10 @@ def _compare(
     two_subjects = bool(rest_a - UNITS.keys() and rest_b - UNITS.keys()) and jaccard < ONE_SUBJECT
     if opposites is not None and jaccard >= MINIMUM_OVERLAP and not two_subjects:
         return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
-    if jaccard >= NEGATION_OVERLAP and _negates_other(a, b) and denies_other(claim_a, claim_b):
+    # "does not support XML" and "supports JSON": a word or two of each are what it is about
+    are_parallel = two_subjects and max(len(rest_a), len(rest_b)) <= PARALLEL_WORDS
+    denies = _negates_other(a, b) and denies_other(claim_a, claim_b)
+    if jaccard >= NEGATION_OVERLAP and not are_parallel and denies:
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
     denied_alike = (a.negations > 0) == (b.negations > 0)
     number = _different_number(a, b) if denied_alike else None
@@ -180,13 +184,18 @@ def _compare(
 def _find_replacement(a: Statement, b: Statement, *, reverse: bool = False) -> Contradiction | None:
     """Return that one entry still states a value that the other one says was replaced."""
     for later in b.sentences():
-        old = frozenset(read_sentence(find_replaced_value(later.text)).terms)
-        if not old:
+        replacement = find_replacement(later.text)
+        old = read_sentence(replacement.old).terms if replacement is not None else frozenset()
+        if replacement is None or not old:
             continue
+        moved = read_sentence(replacement.moved).terms - old
         for sentence in a.sentences()[1:]:
-            shared = (sentence.terms | read_sentence(a.title).terms) & b.terms() - old
+            known = sentence.terms | read_sentence(a.title).terms
+            shared = known & (moved or b.terms() - old)
             if not old <= sentence.terms or not shared or is_past(sentence.text):
                 continue
+            if 2 * len(shared) <= len(moved):
+                continue  # something else was moved away from this value
             quotes = (later, sentence) if reverse else (sentence, later)
             detail = f"{' '.join(sorted(old))} was replaced"
             return _contradiction("value", *quotes, detail, VALUE_OVERLAP)

@@ -71,15 +71,28 @@ CIRCUMSTANCES = words(
 # "Celery was replaced by Dramatiq", "we moved login from Auth0 to Keycloak": the old value comes
 # first. The name of a value is one word, or several that begin with a capital or a digit.
 _NAMED = r"(?:the |le |la |les |l['\u2019])?(?P<old>[\w./+#-]+(?: [A-Z0-9][\w./+#-]*){0,2})"
+_NAME = re.compile(r"\w*[A-Z0-9./+#-]")
+_PART_OF = re.compile(
+    r"(?i)\b(?:of|in|for|to|on|de|des|du|dans|pour|sur)(?: (?:the|le|la|les|l['\u2019]))?\s?$"
+)
+_MOVED = "moved|switched|migrated|changed|went|ported"
 _REPLACEMENTS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"{_NAMED} (?:was|were|is|are|has been|have been) (?:replaced|superseded) (?:by|with) ",
-        rf"\b(?:moved|switched|migrated|changed|went|ported)\b[^.;]{{0,60}}?\bfrom {_NAMED} to ",
+        rf"\b(?P<verb>{_MOVED})\b[^.;]{{0,60}}?\bfrom {_NAMED} to ",
         rf"{_NAMED} (?:a|ont) été (?:remplacée?s?|abandonnée?s?) (?:par|au profit d)",
-        rf"\b(?:passée?s?|migrée?s?|basculée?s?)\b[^.;]{{0,60}}?\bde {_NAMED} (?:à|vers) ",
+        rf"\b(?P<verb>passée?s?|migrée?s?|basculée?s?)\b[^.;]{{0,60}}?\bde {_NAMED} (?:à|vers) ",
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A value that another one replaced, and what was `moved` between them, if that is said."""
+
+    old: str
+    moved: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +151,27 @@ def _last_sign(frame: Sequence[_Word]) -> int:
 
 
 @lru_cache(maxsize=256)
-def find_replaced_value(text: str) -> str:
-    """Return the value that a sentence says was replaced by another; empty if it says no such."""
+def find_replacement(text: str) -> Replacement | None:
+    """Return the value that a sentence says was replaced by another, if it says so."""
     found = next((match for pattern in _REPLACEMENTS if (match := pattern.search(text))), None)
-    return "" if found is None else found["old"]
+    if found is None:
+        return None
+    old, before, behind = found["old"], text[: found.start("old")], text[found.end() :]
+    if re.search(rf"(?i)(?<!\w){re.escape(old)}(?!\w)", behind):
+        return None  # a new one of the same name
+    if "verb" in found.groupdict():
+        return Replacement(old, text[: found.start("verb")] + before[found.end("verb") :])
+    # "The parser was replaced" speaks of one of many, "the proxy's certificate" of a part.
+    is_name = not before.strip() or _NAME.match(old) is not None
+    return Replacement(old) if is_name and not _PART_OF.search(before) else None
 
 
 @lru_cache(maxsize=256)
 def is_past(text: str) -> bool:
     """Say whether a sentence tells of the past, or that a value was replaced."""
-    return bool({word.written for word in _read(text)} & _MANY) or bool(find_replaced_value(text))
+    return (
+        bool({word.written for word in _read(text)} & _MANY) or find_replacement(text) is not None
+    )
 
 
 def _is_value_place(

@@ -248,6 +248,23 @@ STILL_COMPATIBLE = [
     ("Preview builds enable the new editor.", "Production builds disable the new editor."),
     ("Ines is code owner of the ledger.", "Tom is code owner of the gateway."),
     ("Redis is used for sessions.", "Redis is used for counters."),
+    (
+        "Redis holds the job queue.",
+        "Sessions were moved from Redis to PostgreSQL for the job queue.",
+    ),
+    ("The parser reads tokens.", "The old parser was replaced by a faster parser for tokens."),
+    ("The proxy caches pages.", "The certificate of the proxy was replaced by one for all pages."),
+    ("Date helpers live in utils.", "We moved the slug helper from utils to core."),
+    ("Les tests lancent un serveur.", "Le serveur des tests a été remplacé par un conteneur."),
+    ("The API does not support XML.", "The API supports JSON."),
+    (
+        "The endpoint /v1/users was removed in release 4.",
+        "The endpoint /v2/users returns all users.",
+    ),
+    (
+        "Le champ fax a été supprimé du formulaire client.",
+        "Le champ nom du formulaire client est lu.",
+    ),
 ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from commonplace.memory.engine.claims.agreement import (
@@ -233,7 +234,9 @@ def _denials(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[O
     denying, other = (claim_a, b) if denied_a else (claim_b, a)
     if denying.tells:
         return
-    if _have_other_numbers(claim_a, claim_b):
+    if _have_other_numbers(claim_a, claim_b) or _have_other_objects(
+        claim_a, claim_b, denied_a | denied_b
+    ):
         return
     shared = shared_subject(a, b, claim_a, claim_b)
     subject = shared - denied_a - denied_b
@@ -243,6 +246,16 @@ def _denials(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[O
     ):
         detail = "one denies what the other states"
         yield _oppose("negation", claim_a, claim_b, detail, subject, 0.45)
+
+
+def _have_other_objects(a: Claim, b: Claim, verbs: frozenset[str]) -> bool:
+    """Say whether a denied word has another object: "supports JSON", "does not support XML"."""
+    objects_a, objects_b = _objects(a, verbs) - b.terms, _objects(b, verbs) - a.terms
+    return bool(objects_a and objects_b)
+
+
+def _objects(claim: Claim, verbs: frozenset[str]) -> set[str]:
+    return {behind.term for token, behind in pairwise(claim.tokens) if token.term in verbs} - {""}
 
 
 def _begins_with_shared(claim: Claim, other: Claims) -> bool:
