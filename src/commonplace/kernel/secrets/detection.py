@@ -32,7 +32,7 @@ _ASSIGNED = re.compile(
 )
 # "The password is …", "the password of the staging admin is …".
 _SAID = re.compile(
-    rf"(?:{_CHOSEN})(?:[ \t](?:of|for|to|du|de|des|pour)[ \t][^.,;:\n]{{1,50}}?)?"
+    rf"(?:{_CHOSEN})(?:[ \t](?:(?:of|for|to|du|de|des|pour)[ \t]|d['\u2019])[^.,;:\n]{{1,50}}?)?"
     r"[ \t](?:is|was|est|était)[ \t]"
     r"[\"'`]?(?P<value>[^\s\"'`,;<>(){}\[\]]{8,200})"
 )

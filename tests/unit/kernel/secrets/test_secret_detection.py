@@ -42,6 +42,7 @@ BY_NAME = [  # the name, then a value that must not stay
     ("the admin password is ", "Tr0ub4dor3xx"),
     ("the password of the staging admin is ", "Tr0ub4dor3xx"),
     ("le mot de passe du compte de secours est ", "Tr0ub4dor3xx"),
+    ("le mot de passe d'Alice est ", "Tr0ub4dor3xx"),
     ("register with GR1348941", LETTERS[:20]),
     (f'Client("AC{"0a1b" * 8}", "', "1a2b3c4d5e6f70819203a4b5c6d7e8f9" + '")'),
     ("redis://:", "Tr0ub4dor3xx@cache:6379"),
