@@ -8,6 +8,7 @@ from typing import Protocol
 
 from commonplace.files.model import Project
 from commonplace.kernel.auth import AuthContext
+from commonplace.search.partitions import MOST_COMPARED
 
 MOST_PROJECTS = 8  # searched by words and meaning
 
@@ -37,5 +38,6 @@ async def choose_projects(
     names, total = await search.likeliest_projects(caller, query, MOST_PROJECTS)
     if len(names) == total:
         return ChosenProjects(names)
-    note = f"only the {len(names)} likeliest of {total} projects were searched; name one"
+    compared = f"the first {MOST_COMPARED} of {total}" if total > MOST_COMPARED else total
+    note = f"only the {len(names)} likeliest of {compared} projects were searched; name one"
     return ChosenProjects(names, note)
