@@ -138,7 +138,8 @@ def describe_not_moved(data: Path, chosen: Sequence[Mover]) -> str:
         try:
             lacking |= _find_lacking(data, [mover])
         except Exception as error:  # old files that are damaged must not stop a server
-            unreadable.append(f"{mover.part} that cannot be read ({type(error).__name__})")
+            why = error.message if isinstance(error, CommonplaceError) else type(error).__name__
+            unreadable.append(f"{mover.part} that cannot be read ({why.rstrip('.')})")
     return "; ".join(filter(None, (_list(lacking), *unreadable)))
 
 

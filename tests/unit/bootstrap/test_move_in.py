@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -55,8 +55,10 @@ def test_parts_that_are_not_required_do_not_stop_a_server(tmp_path: Path) -> Non
 
 @dataclass(frozen=True)
 class UnreadableMover(ListedMover):
+    problem: Exception = field(default_factory=lambda: OSError("damaged"))
+
     def lacking(self, data: Path) -> Sequence[str]:
-        raise OSError("damaged")
+        raise self.problem
 
 
 def test_what_a_server_starts_without_is_named(tmp_path: Path) -> None:
@@ -71,3 +73,11 @@ def test_what_a_server_starts_without_is_named(tmp_path: Path) -> None:
         "1 files (local p/a.md); lessons that cannot be read (OSError)"
     )
     assert describe_not_moved(tmp_path, chosen[:1]) == ""
+
+
+def test_the_reason_why_a_part_cannot_be_read_is_named(tmp_path: Path) -> None:
+    problem = CommonplaceError(NOT_MOVED_IN, "commonplace.db is not a usable database.")
+    damaged = UnreadableMover("files", (), False, problem)
+    assert describe_not_moved(tmp_path, [damaged]) == (
+        "files that cannot be read (commonplace.db is not a usable database)"
+    )

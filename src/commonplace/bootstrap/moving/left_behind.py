@@ -32,6 +32,8 @@ REASONS = {
     "logs": "written only for people",
     "damaged": "put aside by commonplace rebuild",
     "integrity.json": "made again",
+    "keys.used.json": "when each key was last used",
+    "audit.register": "the chains of audit records in this folder; the database has its own",
     "cache": "made again",
 }
 TRANSIENT = (".lock", ".tmp", "-wal", "-shm", "-journal", ".sock", ".request")
