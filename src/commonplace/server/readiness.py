@@ -13,6 +13,7 @@ from commonplace.storage.errors import STORAGE_UNAVAILABLE
 from commonplace.storage.failures import explain_failure
 
 PROBE_SECONDS = 2.0
+WARNING_SECONDS = 0.5  # of a part that is not required; many proxies wait for one second
 KEPT_SECONDS = 0.25  # a report serves all who ask in this time, as probing writes to the disk
 
 
@@ -70,11 +71,12 @@ def _with_warnings(
 
 
 async def _ask(probe: Probe) -> CommonplaceError | None:
+    seconds = PROBE_SECONDS if probe.required else WARNING_SECONDS
     try:
-        async with asyncio.timeout(PROBE_SECONDS):
+        async with asyncio.timeout(seconds):
             await probe.ask()
     except TimeoutError:
-        message = f"The {probe.name} did not answer within {PROBE_SECONDS:.0f} seconds."
+        message = f"The {probe.name} did not answer within {seconds:g} seconds."
         return CommonplaceError(
             STORAGE_UNAVAILABLE, message, hint="Retry in a moment.", retryable=True
         )

@@ -197,7 +197,7 @@ def _find_replacement(a: Statement, b: Statement, *, reverse: bool = False) -> C
             if 2 * len(shared) <= len(moved):
                 continue  # something else was moved away from this value
             quotes = (later, sentence) if reverse else (sentence, later)
-            detail = f"{' '.join(sorted(old))} was replaced"
+            detail = f"{replacement.old} was replaced"
             return _contradiction("value", *quotes, detail, VALUE_OVERLAP)
     return None
 

@@ -292,6 +292,16 @@ def test_replacements_and_orders_of_other_things_do_not_contradict(a: str, b: st
         assert find_contradiction(Statement("Note", first), Statement("Memo", second)) is None
 
 
+def test_the_reason_names_the_old_value_as_it_is_written() -> None:
+    a, b = (
+        "Jobs of the shop run in Celery.",
+        "Celery was replaced by Dramatiq for jobs of the shop.",
+    )
+    found = find_contradiction(Statement("Queue", a), Statement("Change", b))
+    assert found is not None
+    assert found.detail == "Celery was replaced"
+
+
 def test_what_a_hook_runs_is_not_one_value() -> None:
     a, b = "The commit hook of the shop runs prettier.", "The commit hook of the shop runs eslint."
     assert find_contradiction(Statement("Commit hook", a), Statement("Commit hook", b)) is None
