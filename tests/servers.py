@@ -37,7 +37,7 @@ NOBODY = 65534  # PostgreSQL refuses to run as root
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 """For tests: nothing here must survive a power failure.
 
-A server that is killed keeps what it committed all the same.
+With `synchronous_commit` on, a server that is killed keeps what it committed all the same.
 """
 _numbers = itertools.count()
 _PORTS = (12_000, 22_000)  # below those that the kernel gives to connections and to port 0
