@@ -1,9 +1,10 @@
 """make bench SUITE=pooler: what a connection pooler and unprepared statements cost.
 
-    python -m benchmarks.pooler [--seconds 5]
+    python -m benchmarks.pooler [--seconds 5] [--rounds 3]
 
 The same calls of the files toolset, eight at a time, on one PostgreSQL: directly, directly without
-prepared statements, and through PgBouncer in transaction mode.
+prepared statements, and through PgBouncer in transaction mode. They take turns, each round in a new
+database, and the medians are printed, so that what is measured first has no disadvantage.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import asyncio
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ from pgbouncer import PgBouncer
 from servers import make_database, running_postgres
 
 CALLERS = 8
+CONNECTIONS = (  # name, through the pooler, with prepared statements
+    ("direct", False, True),
+    ("direct, unprepared", False, False),
+    ("PgBouncer, unprepared", True, False),
+)
 TEXT = "The swept wing lowers drag near the speed of sound. " * 40
 
 
@@ -51,7 +57,7 @@ async def measure(work: Callable[[int], Awaitable[Any]], seconds: float) -> tupl
     return len(times) / seconds, statistics.quantiles(times, n=20)[-1] * 1000
 
 
-async def run(database: PostgresDatabase, seconds: float) -> list[str]:
+async def run(database: PostgresDatabase, seconds: float) -> list[tuple[float, float]]:
     files = build_postgres_files(database, None)
     pipeline = Pipeline(Registry([toolset(lambda: files.service)]))
     caller = AuthContext(Tenant("t"), ALL_SCOPES, "t")
@@ -61,42 +67,45 @@ async def run(database: PostgresDatabase, seconds: float) -> list[str]:
         outcome = await pipeline.run(Call(tool, {"project": "p", **arguments}, caller))
         assert outcome.error is None, outcome.error
 
-    cells = []
+    measured: list[tuple[float, float]] = []
     for work in (
         lambda number: call("file_write", path=f"/d{number}/{next(counter)}.md", content=TEXT),
         lambda number: call("file_read", path=f"/d{number}/{number}.md"),
         lambda number: call("file_search", query="swept wing"),
     ):
-        if not cells:
+        if not measured:
             for number in range(CALLERS):
                 await call("file_write", path=f"/d{number}/{number}.md", content=TEXT)
-        per_second, p95 = await measure(work, seconds)
-        cells.append(f"{per_second:.0f}/s, {p95:.1f} ms")
+        measured.append(await measure(work, seconds))
     files.service.close()
-    return cells
+    return measured
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0)
-    seconds = parser.parse_args().seconds
-    rows = []
+    parser.add_argument("--rounds", type=int, default=3)
+    wanted = parser.parse_args()
+    measured: dict[str, list[list[tuple[float, float]]]] = {name: [] for name, _, _ in CONNECTIONS}
     with running_postgres() as server:
         pooler = PgBouncer(server)
-        for name, pooled, prepared in (
-            ("direct", False, True),
-            ("direct, unprepared", False, False),
-            ("PgBouncer, unprepared", True, False),
-        ):
+        for name, pooled, prepared in CONNECTIONS * wanted.rounds:
             url = make_database(server)
             prepare_schema(url)
             database = PostgresDatabase(
                 pooler.url(url) if pooled else url, direct_url=url, prepared_statements=prepared
             )
-            rows.append([name, *asyncio.run(run(database, seconds))])
+            measured[name].append(asyncio.run(run(database, wanted.seconds)))
             database.close()
         pooler.close()
+    rows = [(name, *map(_cell, zip(*rounds, strict=True))) for name, rounds in measured.items()]
     show("PgBouncer", ["connection", "write 2 kB", "read", "search by words"], rows)
+
+
+def _cell(rounds: Sequence[tuple[float, float]]) -> str:
+    """Return the medians of some rounds: calls a second and milliseconds."""
+    per_second, p95 = (statistics.median(values) for values in zip(*rounds, strict=True))
+    return f"{per_second:.0f}/s, {p95:.1f} ms"
 
 
 def prepare_schema(url: str) -> None:
