@@ -34,7 +34,7 @@ def lower_priority() -> None:
 
 
 class BulkThreads:
-    """Runs pieces of bulk work. Thread-safe; all jobs together use at most `threads`."""
+    """Runs pieces of bulk work. Thread-safe; jobs of several pieces use at most `threads`."""
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = max(threads, 1)
@@ -58,8 +58,12 @@ class BulkThreads:
     ) -> list[Made]:
         """Return the results in the order of the items.
 
-        The largest begin first, so that all threads end at about the same time.
+        The largest begin first, so that all threads end at about the same time. For a single item
+        somebody waits: it is done at once by the caller's thread, which has its usual priority.
         """
+        if len(items) == 1:
+            self.note_query()
+            return [work(items[0])]
         order = sorted(range(len(items)), key=lambda at: -size_of(items[at]))
         done = self._pool.map(lambda at: self._run(work, items[at]), order)
         results = dict(zip(order, done, strict=True))

@@ -49,9 +49,21 @@ def test_results_keep_their_order_and_the_largest_begin_first() -> None:
 def test_two_short_jobs_use_two_threads_together() -> None:
     gauge, threads = Gauge(2), BulkThreads(2)
     with ThreadPoolExecutor(2) as jobs:
-        done = [jobs.submit(threads.map, gauge.work, [number], abs) for number in (1, 2)]
-        assert [job.result(30) for job in done] == [[2], [4]]
+        done = [jobs.submit(threads.map, gauge.work, [n, n], abs) for n in (1, 2)]
+        assert [job.result(30) for job in done] == [[2, 2], [4, 4]]
     assert gauge.most == 2
+    threads.close()
+
+
+def test_a_single_text_does_not_wait_behind_bulk_work() -> None:
+    going_on, threads = threading.Event(), BulkThreads(1)
+    with ThreadPoolExecutor(1) as jobs:
+        bulk = jobs.submit(threads.map, lambda item: going_on.wait(30), [1, 2], abs)
+        names = threads.map(lambda item: threading.current_thread().name, [3], abs)
+        assert names == [threading.current_thread().name]
+        assert not bulk.done()
+        going_on.set()
+        assert bulk.result(30) == [True, True]
     threads.close()
 
 
@@ -75,7 +87,7 @@ def test_other_threads_go_first_where_threads_have_priorities() -> None:
 
     threads = BulkThreads(1)
     wanted = NICENESS if sys.platform == "linux" else 0
-    assert threads.map(niceness, [1], abs) == [max(niceness(0), wanted)]
+    assert threads.map(niceness, [1, 2], abs) == [max(niceness(0), wanted)] * 2
     threads.close()
 
 
