@@ -120,7 +120,7 @@ def _is_compatible(kind: str, a: Claims, b: Claims, claim_a: Claim, claim_b: Cla
         return True
     if kind not in COMPARED:
         return False
-    if (claim_a is a.claims[0] or claim_b is b.claims[0]) and contents_are_of_two_things(a, b):
+    if (claim_a.is_title or claim_b.is_title) and contents_are_of_two_things(a, b):
         return True
     shared = shared_subject(a, b, claim_a, claim_b)
     return is_modified_otherwise(a, b, claim_a, claim_b, shared)

@@ -58,8 +58,10 @@ def is_modified_otherwise(
                 continue
             own_a = modifiers_a.keys() - b.terms - without
             own_b = modifiers_b.keys() - a.terms - without
+            if not own_a or not own_b:
+                continue
             begin = part_a[0].term in own_a and part_b[0].term in own_b
-            if own_a and own_b and (begin or (own_a | own_b) & titles):
+            if begin or (own_a | own_b) & titles:
                 return True
     return False
 
@@ -68,8 +70,9 @@ def contents_are_of_two_things(a: Claims, b: Claims) -> bool:
     """Say whether sentences behind the titles speak of two things of one name."""
     return any(
         is_modified_otherwise(a, b, claim_a, claim_b, shared_subject(a, b, claim_a, claim_b))
-        for claim_a in a.claims[1:]
-        for claim_b in b.claims[1:]
+        for claim_a in a.claims
+        for claim_b in b.claims
+        if not claim_a.is_title and not claim_b.is_title
     )
 
 
@@ -129,7 +132,7 @@ def name_two_things(a: Claims, b: Claims) -> bool:
 
 
 def _repeats_own(other: Sequence[Token], own: Claims, theirs: Claims, values: set[str]) -> bool:
-    stated = find_stated_terms(own.claims[0].sentence.text)
+    stated = find_stated_terms(own.title_text)
     return any(
         word.term in own.content - theirs.terms - stated - UNITS.keys()
         and word.written not in values

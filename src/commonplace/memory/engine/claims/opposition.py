@@ -204,7 +204,7 @@ def _attributes(written: frozenset[str]) -> frozenset[str]:
 
 def _opposed_names(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
     """Yield sentences with a name of their own each, of which one says that it is the only one."""
-    if claim_a is a.claims[0] or claim_b is b.claims[0]:
+    if claim_a.is_title or claim_b.is_title:
         return  # in a title most words have capitals
     if not (claim_a.is_exclusive or claim_b.is_exclusive):
         return
@@ -265,7 +265,7 @@ def _begins_with_shared(claim: Claim, other: Claims) -> bool:
 
 
 def _removals(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
-    if claim_a is a.claims[0] or claim_b is b.claims[0]:
+    if claim_a.is_title or claim_b.is_title:
         return  # a title says too little of when it holds
     if not (_removes(claim_a, claim_b) or _removes(claim_b, claim_a)):
         return

@@ -11,7 +11,7 @@ from typing import Final
 from commonplace.memory.engine.claims.amounts import Amount, is_unit, read_amounts
 from commonplace.memory.engine.claims.kinds import Mention, find_mentions
 from commonplace.memory.engine.lexicon import words
-from commonplace.memory.engine.sentences import Sentence, split_sentences
+from commonplace.memory.engine.sentences import SENTENCE_CHARACTERS, Sentence, split_sentences
 from commonplace.memory.engine.terms import terms_of_word
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[._/+#'\u2019-][^\W_]+)*|[,;:.()]")
@@ -94,6 +94,7 @@ class Claim:
     """A sentence of an entry, as its claims are compared."""
 
     sentence: Sentence
+    is_title: bool
     tokens: tuple[Token, ...]
     terms: frozenset[str]
     written: frozenset[str]
@@ -113,9 +114,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of an entry; the first one is its title."""
+    """The claims of an entry: of its title, unless that is code, and of its sentences."""
 
     claims: tuple[Claim, ...]
+    title_text: str
     title: tuple[Token, ...]
     title_terms: frozenset[str]
     terms: frozenset[str]
@@ -127,22 +129,29 @@ class Claims:
 def read_claims(title: str, content: str) -> Claims:
     """Read an entry."""
     entry = f"{title} {content}"
-    claims = tuple(_read_claim(sentence, entry) for sentence in split_sentences(title, content))
+    heading = " ".join(title[:SENTENCE_CHARACTERS].split())
+    claims = tuple(
+        _read_claim(sentence, entry, is_title=at == 0 and sentence.text == heading)
+        for at, sentence in enumerate(split_sentences(title, content))
+    )
+    tokens = _tokens(heading)
     return Claims(
         claims,
-        claims[0].tokens if claims else (),
-        claims[0].terms if claims else frozenset(),
+        heading,
+        tokens,
+        frozenset(token.term for token in tokens if token.term),
         frozenset().union(*(claim.terms for claim in claims)),
-        frozenset().union(*(claim.terms for claim in claims[1:])),
+        frozenset().union(*(claim.terms for claim in claims if not claim.is_title)),
         any(_STATED_EXCEPTION.search(claim.sentence.text) for claim in claims),
     )
 
 
-def _read_claim(sentence: Sentence, entry: str) -> Claim:
+def _read_claim(sentence: Sentence, entry: str, *, is_title: bool) -> Claim:
     text = sentence.text
     tokens = _tokens(text)
     return Claim(
         sentence,
+        is_title,
         tokens,
         frozenset(token.term for token in tokens if token.term),
         frozenset(token.written for token in tokens),
