@@ -81,15 +81,18 @@ def _open_packs(services: Services) -> PackStore:
 
 
 class QueryEmbedding:
-    """Embeds a task once; the embedder remembers it for the searches of all domains."""
+    """Lets the searches of all domains find a model that can embed the task."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
     async def prepare(self, text: str) -> None:
-        """Wait for the model where it is loading: the same question gets the same pack."""
+        """Wait for the model where it is loading: the same question gets the same pack.
+
+        A loaded one embeds while the first search looks up the words; the others share the vector.
+        """
         semantics = self._services.semantic.semantics
-        if semantics is None:
+        if semantics is None or semantics.embedder.state == "ready":
             return
         with contextlib.suppress(EmbedderUnavailableError):  # the searches go on by words
             await asyncio.to_thread(semantics.embedder.embed_query, text)

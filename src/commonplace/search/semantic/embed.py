@@ -12,6 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -125,6 +126,8 @@ class LocalEmbedder:
         self._used_at = clock()
         self._bulk = BulkThreads(threads)  # queries run beside it
         self._queries: LruCache[str, Vectors] = LruCache(_CACHED_QUERIES)
+        self._asked: dict[str, Future[Vectors]] = {}  # queries that are being embedded
+        self._asking = threading.Lock()
 
     @property
     def identity(self) -> str:
@@ -171,14 +174,35 @@ class LocalEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a query; who asks for one that is being embedded waits for it."""
         known = self._queries.get(text)
         if known is not None:
             return known
+        with self._asking:
+            asked = self._asked.get(text)
+            is_first = asked is None
+            if asked is None:
+                asked = self._asked[text] = Future()
+        if not is_first:
+            return asked.result()
+        try:
+            vector = self._run_query(text)
+        except BaseException as error:
+            asked.set_exception(error)
+            raise
+        else:
+            self._queries.put(text, vector)
+            asked.set_result(vector)
+            return vector
+        finally:
+            with self._asking:
+                del self._asked[text]
+
+    def _run_query(self, text: str) -> Vectors:
         self._bulk.note_query()
         model = self._acquire()
         vector: Vectors = model.run(model.encode([text], self.description.query_prefix)[0])
         vector.setflags(write=False)
-        self._queries.put(text, vector)
         return vector
 
     def legibility(self, text: str) -> float:

@@ -6,7 +6,10 @@ import json
 import math
 import struct
 import threading
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +233,29 @@ def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: P
     for thread in threads:
         thread.join()
     assert results == [True, True, True]
+    embedder.close()
+
+
+def test_a_query_asked_several_times_at_once_is_embedded_once(source: Path, tmp_path: Path) -> None:
+    embed_models.install_folder(tmp_path / "models", source, int8=False)
+    embedder = LocalEmbedder(tmp_path / "models" / "tiny-bert", load_wait_seconds=60)
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            vectors = list(threads.map(embedder.embed_query, [f"question {number}"] * 8))
+            assert all(vector is vectors[0] for vector in vectors)
+    embedder.close()
+
+
+def test_a_query_that_could_not_be_embedded_is_tried_again(source: Path, tmp_path: Path) -> None:
+    embed_models.install_folder(tmp_path / "models", source, int8=False)
+    embedder = LocalEmbedder(tmp_path / "models" / "tiny-bert", load_wait_seconds=0.0)
+    with suppress(EmbedderUnavailableError):  # unless it loads at once
+        embedder.embed_query("question")
+    give_up_at = time.monotonic() + 60
+    while embedder.state != "ready":
+        assert time.monotonic() < give_up_at, embedder.state
+        time.sleep(0.01)
+    assert len(embedder.embed_query("question")) == embedder.dimensions
     embedder.close()
 
 
