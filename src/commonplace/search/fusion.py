@@ -173,13 +173,10 @@ def fuse(
     `cosines` None: there was no semantic side. `vectors` are those of the candidates; without them
     there is no consensus. `legibility` says how well the model read the query.
     """
-    # most informative first: a passage has room for so many words of a long query
-    information = sum(term.idf for term in lexical.terms[:MAX_TERMS_OF_PASSAGE])
     idf = {term.term: term.idf for term in lexical.terms}
     matches = {match.key: match for match in lexical.matches}
-    found = {
-        key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()
-    }
+    scale = _WordScale(lexical, parameters)
+    found = {key: scale.judge(match) for key, match in matches.items()}
     stretched = _scale_lists(found, cosines or {}) if fixed is not None else {}
     agreed = (
         _apply_consensus(found, cosines, vectors, parameters, legibility)
@@ -189,7 +186,7 @@ def fuse(
     unread = 1.0 if cosines is None else 1.0 - legibility
     measure = WordMeasure(lexical)
     hits = []
-    for key in sorted(found.keys() | (cosines or {}).keys()):
+    for key in found.keys() | (cosines or {}).keys():
         side = found.get(key)
         cosine = cosines.get(key) if cosines is not None else None
         semantic = (
@@ -280,21 +277,33 @@ def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:
     return asdict(parameters)
 
 
-def _judge(
-    match: LexicalMatch,
-    idf: Mapping[str, float],
-    information: float,
-    result: LexicalResult,
-    parameters: Parameters,
-) -> _Lexical:
-    share = min(1.0, max(0.0, match.score / result.ceiling)) if result.ceiling > 0 else 0.0
-    coverage = (
-        min(1.0, sum(idf.get(term, 0.0) for term in match.terms) / information)
-        if information > 0
-        else 0.0
-    )
-    evidence = lexical_evidence(share, coverage, information, result.documents, parameters)
-    return _Lexical(share, coverage, evidence)
+class _WordScale:
+    """Judges the matches of one query by their words."""
+
+    def __init__(self, result: LexicalResult, parameters: Parameters) -> None:
+        self._ceiling = result.ceiling
+        self._documents = result.documents
+        self._parameters = parameters
+        self._idf = {term.term: term.idf for term in result.terms}
+        # most informative first: a passage has room for so many words of a long query
+        self._information = sum(term.idf for term in result.terms[:MAX_TERMS_OF_PASSAGE])
+        self._coverages: dict[tuple[str, ...], float] = {}  # many texts match the same terms
+
+    def judge(self, match: LexicalMatch) -> _Lexical:
+        share = min(1.0, max(0.0, match.score / self._ceiling)) if self._ceiling > 0 else 0.0
+        coverage = self._coverages.get(match.terms)
+        if coverage is None:
+            coverage = self._coverages[match.terms] = self._cover(match.terms)
+        evidence = lexical_evidence(
+            share, coverage, self._information, self._documents, self._parameters
+        )
+        return _Lexical(share, coverage, evidence)
+
+    def _cover(self, terms: tuple[str, ...]) -> float:
+        """Return the part of the information that some terms have."""
+        if self._information <= 0:
+            return 0.0
+        return min(1.0, sum(self._idf.get(term, 0.0) for term in terms) / self._information)
 
 
 def _explain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.context.model import ContextCandidate, PackSection
@@ -32,13 +32,15 @@ def merge_duplicates(candidates: Iterable[ContextCandidate]) -> list[ContextCand
     """Keep the first of those that say the same; it names the others."""
     kept: list[ContextCandidate] = []
     shapes: list[_Shape] = []
-    by_shingle: dict[int, list[int]] = {}
+    indexed: set[int] = set()  # of all shapes: most texts share none, and are not compared
     places: dict[str, int] = {}
     for candidate in candidates:
         if candidate.ref in places:
             continue
         shape = _read_shape(candidate.text)
-        same = _find_same(candidate, shape, kept, shapes, by_shingle)
+        same = None
+        if not shape.shingles.isdisjoint(indexed):
+            same = _find_same(candidate, shape, kept, shapes)
         if same is not None:
             first = kept[same]
             if len(first.also) < MOST_NAMED and candidate.ref not in first.also:
@@ -46,8 +48,7 @@ def merge_duplicates(candidates: Iterable[ContextCandidate]) -> list[ContextCand
             places[candidate.ref] = same
             continue
         places[candidate.ref] = len(kept)
-        for shingle in shape.indexed:
-            by_shingle.setdefault(shingle, []).append(len(kept))
+        indexed.update(shape.indexed)
         kept.append(candidate)
         shapes.append(shape)
     return kept
@@ -69,11 +70,11 @@ def _find_same(
     shape: _Shape,
     kept: Sequence[ContextCandidate],
     shapes: Sequence[_Shape],
-    by_shingle: Mapping[int, Sequence[int]],
 ) -> int | None:
-    alike = {at for shingle in shape.shingles & by_shingle.keys() for at in by_shingle[shingle]}
-    for at in sorted(alike):
-        other = shapes[at].shingles
+    for at, known in enumerate(shapes):
+        if shape.shingles.isdisjoint(known.indexed):
+            continue
+        other = known.shingles
         small, large = sorted((len(shape.shingles), len(other)))
         files = candidate.section is kept[at].section is PackSection.FILES
         least = (SAME_CODE if files else CONTAINED) * small

@@ -49,13 +49,16 @@ def complete_passages(
     They keep leading imports only if `imports`.
     """
     taken: dict[str, set[int]] = {}
+    split: dict[str, list[str]] = {}  # a file often has several passages
     completed: list[PassageText] = []
     for passage in passages:
         content = contents[passage.path]
         first = content.count(b"\n", 0, passage.start) + 1
         inner = content[passage.start : passage.end].rstrip(b"\n")
         lines = _complete((first, first + inner.count(b"\n")), functions.get(passage.path, ()))
-        rows = content.decode("utf-8", "replace").split("\n")
+        rows = split.get(passage.path)
+        if rows is None:
+            rows = split[passage.path] = content.decode("utf-8", "replace").split("\n")
         covered = taken.setdefault(passage.path, set())
         chosen = longest_run(_trim(rows, lines, imports=imports), covered)
         if chosen is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 MOST_BYTES = 4_800  # of a merged passage: three full chunks
 MERGE_SHARE = 0.5  # of the best chunk's evidence that a neighbour needs to be worth reading on
@@ -42,15 +43,19 @@ def choose_passages(ranked: Sequence[RankedRange], limit: int) -> list[MergedPas
     """
     passages: list[MergedPassage] = []
     of_file: dict[str, list[MergedPassage]] = {}
-    waiting = list(ranked)
+    waiting = _order(ranked, of_file)
     while waiting:
-        best = max(waiting, key=lambda row: (_discounted(row, of_file), -row.at))
-        waiting.remove(best)
+        negative, _, best = heappop(waiting)
+        discounted = _discounted(best, of_file)
+        if discounted < -negative:  # its file has another passage since: it waits on
+            heappush(waiting, (-discounted, best.at, best))
+            continue
         beside = of_file.setdefault(best.path, [])
         touched = next((passage for passage in beside if _joins(passage, best)), None)
         if touched is not None:
             _join(touched, best)
-            _absorb(touched, beside, passages)
+            if _absorb(touched, beside, passages):  # the file has one passage less
+                waiting = _order((row for _, _, row in waiting), of_file)
             continue
         if len(passages) >= limit:
             break
@@ -61,6 +66,15 @@ def choose_passages(ranked: Sequence[RankedRange], limit: int) -> list[MergedPas
     return sorted(passages, key=lambda passage: -passage.score)
 
 
+def _order(
+    rows: Iterable[RankedRange], of_file: Mapping[str, Sequence[MergedPassage]]
+) -> list[tuple[float, int, RankedRange]]:
+    """Return a heap of chunks, that with the best discounted score first; ties by rank."""
+    waiting = [(-_discounted(row, of_file), row.at, row) for row in rows]
+    heapify(waiting)
+    return waiting
+
+
 def _discounted(row: RankedRange, of_file: Mapping[str, Sequence[MergedPassage]]) -> float:
     count = len(of_file.get(row.path, ()))
     return row.score * (CROWDING[count] if count < len(CROWDING) else CROWDED)
@@ -68,15 +82,17 @@ def _discounted(row: RankedRange, of_file: Mapping[str, Sequence[MergedPassage]]
 
 def _absorb(
     passage: MergedPassage, beside: list[MergedPassage], passages: list[MergedPassage]
-) -> None:
-    """Make one passage of two that have come to touch."""
+) -> bool:
+    """Make one passage of two that have come to touch; return whether there were two."""
     other = next((one for one in beside if one is not passage and _meet(one, passage)), None)
-    if other is not None:
-        for part in other.parts:
-            _join(passage, part)
-        passage.score = max(passage.score, other.score)
-        beside.remove(other)
-        passages.remove(other)
+    if other is None:
+        return False
+    for part in other.parts:
+        _join(passage, part)
+    passage.score = max(passage.score, other.score)
+    beside.remove(other)
+    passages.remove(other)
+    return True
 
 
 def _joins(passage: MergedPassage, row: RankedRange) -> bool:

@@ -23,6 +23,13 @@ def test_a_chunk_between_two_passages_joins_them() -> None:
     assert (passage.start, passage.end) == (0, 300)
 
 
+def test_a_file_whose_passages_became_one_is_discounted_less() -> None:
+    joined = (("/a", 0, 100, 0.9), ("/a", 200, 300, 0.9), ("/a", 100, 200, 0.9))
+    ranked = ranges(*joined, ("/a", 1_000, 1_100, 0.8), ("/b", 0, 100, 0.6))
+    found = [(passage.path, passage.start) for passage in choose_passages(ranked, 2)]
+    assert found == [("/a", 0), ("/a", 1_000)]
+
+
 def test_chunks_that_do_not_touch_stay_apart() -> None:
     ranked = ranges(("/a", 0, 100, 0.9), ("/a", 101, 200, 0.8))
     assert len(choose_passages(ranked, 5)) == 2
