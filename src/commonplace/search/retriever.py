@@ -26,6 +26,7 @@ from commonplace.search.relevance.candidates import (
     COVERING_AHEAD,
     FILES_AHEAD,
     LEAST_COVERED_TERMS,
+    MEANING_PLACES,
     MESSAGE_AHEAD,
     MESSAGE_SHARE,
     READ_AHEAD,
@@ -39,6 +40,7 @@ from commonplace.search.semantic.local import LocalSemanticSide, Semantics
 if TYPE_CHECKING:
     from commonplace.search.model import Vectors
 
+REPORT_TRUST = 0.25  # of the meaning of a report: its vector is a mixture of what it says
 NO_MODEL = "no embedding model is installed; run: commonplace models install"
 
 
@@ -184,7 +186,9 @@ class PartitionMeaning:
         self._limit = limit
         self._prefix = prefix
         self._model_key = model_key
-        self._judge_legibility = judge_legibility
+        self._judged: CalibratedSide | None = None
+        if judge_legibility and isinstance(side, CalibratedSide):
+            self._judged = side
         self._spread = spread
         self._vector: Vectors | None = None
 
@@ -194,17 +198,21 @@ class PartitionMeaning:
 
     async def embed(self) -> float:
         self._vector = await self._side.vector(self._query, self._model_key)
-        if self._judge_legibility and isinstance(self._side, CalibratedSide):
-            return await self._side.legibility(self._query)
-        return 1.0
+        if self._judged is None:
+            return 1.0
+        read = await self._judged.legibility(self._query)
+        return REPORT_TRUST * read if self._spread else read
 
     async def nearest(self, also: Sequence[str]) -> Neighbours:
         assert self._vector is not None, "call embed first"
-        limit = READ_AHEAD * self._limit if self._spread else self._limit
+        places = self._limit
+        if self._spread and self._judged is not None:
+            places = max(1, int(MEANING_PLACES * places))
+        limit = READ_AHEAD * places if self._spread else places
         near = await self._side.nearest(
             self._partition, self._vector, limit, self._prefix, also, self._query
         )
-        return _spread(near, also, self._limit) if self._spread else near
+        return _spread(near, also, places) if self._spread else near
 
 
 class HybridRetriever:
@@ -272,8 +280,10 @@ class HybridRetriever:
             PartitionMeaning(side, partition, query, wanted, prefix, model_key, judged, spread)
             for side in (self._sides if query.strip() else ())
         ]
+        # a language that a model reads badly is told apart from a report, which it trusts less
+        illegible_below = hybrid.ILLEGIBLE_BELOW * (REPORT_TRUST if spread else 1.0)
         result = await hybrid.search(
-            words, meanings, hybrid.Judgement(policy.parameters, policy.fixed)
+            words, meanings, hybrid.Judgement(policy.parameters, policy.fixed, illegible_below)
         )
         side = None if result.answered_by is None else self._sides[result.answered_by]
         hits = result.hits[:limit]

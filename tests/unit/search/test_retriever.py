@@ -363,3 +363,58 @@ def test_a_message_in_a_report_brings_its_text_and_the_number_of_candidates_stay
     assert "/errors.c#1" in keys
     assert "/start3.md#1" in keys
     assert len(keys) == len(set(keys)) == 10
+
+
+WALRUS = (
+    "The walrus parser refuses an empty token list\n\n"
+    "The walrus parser refuses an empty token list since the last version and prints nothing, so "
+    "that nobody knows which token was meant by it."
+)
+
+
+def ask_report(stores: Stores, retriever: HybridRetriever) -> Retrieval:
+    """Ask ELSEWHERE, where two texts share words with the report and thirty are near to it."""
+    stores.fill(ELSEWHERE, {"/parser.py#1": "walrus parser", "/token.py#1": "empty token list"})
+    vectors = [
+        Passage(f"/docs/sea{number}.md#1", f"{WALRUS} {number}", f"digest{number}")
+        for number in range(30)
+    ]
+    stores.semantics.vectors.synchronise_now(ELSEWHERE, "/docs/", vectors)
+    return asyncio.run(
+        retriever.retrieve(
+            ELSEWHERE, WALRUS, limit=60, weights={"content": 1.0}, reading=read_query(WALRUS)
+        )
+    )
+
+
+def test_a_report_takes_most_candidates_by_words(stores: Stores) -> None:
+    """One vector of a long text is near to much; a fifth of its places by meaning are filled."""
+    found = ask_report(stores, HybridRetriever(stores.postings, stores.semantics))
+    keys = {hit.key for hit in found.hits}
+    assert {"/parser.py#1", "/token.py#1"} <= keys
+    assert len(keys) == 2 + 6
+
+
+def test_configured_weights_keep_all_candidates_by_meaning_of_a_report(stores: Stores) -> None:
+    policy = HybridPolicy(fixed=Weights(0.5, 0.5))
+    found = ask_report(stores, HybridRetriever(stores.postings, stores.semantics, policy))
+    assert len(found.hits) == 2 + 30
+
+
+def test_the_meaning_of_a_report_counts_a_quarter(stores: Stores) -> None:
+    found = ask_report(stores, HybridRetriever(stores.postings, stores.semantics))
+    assert {hit.explain["legibility"] for hit in found.hits} == {0.25}
+    stores.semantics.embedder = HalfReader()
+    stores.semantics.embedder.read = 0.5
+    half = ask_report(stores, HybridRetriever(stores.postings, stores.semantics))
+    assert {hit.explain["legibility"] for hit in half.hits} == {0.125}
+
+
+def test_a_report_that_the_model_reads_badly_is_not_taken_for_another_script(
+    stores: Stores,
+) -> None:
+    stores.semantics.embedder = HalfReader()
+    stores.semantics.embedder.read = 0.1
+    assert ask_report(stores, HybridRetriever(stores.postings, stores.semantics)).mode == "hybrid"
+    stores.semantics.embedder.read = 0.04
+    assert ask_report(stores, HybridRetriever(stores.postings, stores.semantics)).mode == "lexical"

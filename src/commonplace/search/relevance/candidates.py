@@ -11,6 +11,7 @@ from commonplace.search.relevance.file_kind import FileKind, kind_of_path
 MOST_OF_FILE = 6  # candidates of one side that a file may have while others wait
 READ_AHEAD = 3  # times as many are retrieved by meaning to choose from for a report
 FILES_AHEAD = 6  # times as many by words, so that a file's other passages are known
+MEANING_PLACES = 0.2  # of the candidates by a local model that a report has
 FILE_MATCHES = 3  # best matches of a file that say what the file is worth
 FILE_SHARE = 0.65  # of the file's other best matches that is added to a match
 NEW_FILES = 0.2  # of the places that are kept for files without another place
