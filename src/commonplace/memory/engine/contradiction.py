@@ -7,16 +7,17 @@ they share; a pair counts if the rest differs only in values, and not in its sub
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.engine.claims.agreement import (
+    ClaimPair,
     contents_are_of_two_things,
-    is_modified_otherwise,
     name_two_things,
-    shared_subject,
+    pair_claims,
 )
 from commonplace.memory.engine.claims.opposition import denies_other, find_opposition
-from commonplace.memory.engine.claims.reading import Claim, Claims, read_claims
+from commonplace.memory.engine.claims.reading import read_claims
 from commonplace.memory.engine.frames import (
     CIRCUMSTANCES,
     find_different_value,
@@ -104,44 +105,37 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
         return None
     strongest = _find_replacement(a, b) or _find_replacement(b, a, reverse=True)
     one_subject = title_a.terms == title_b.terms and len(title_a.terms) >= MINIMUM_SHARED
-    for claim_a in claims_a.claims:
-        for claim_b in claims_b.claims:
-            found = _compare(claim_a, claim_b, only_a, only_b, one_subject=one_subject)
-            if found is None or (strongest is not None and found.strength <= strongest.strength):
-                continue
-            if not _is_compatible(found.kind, claims_a, claims_b, claim_a, claim_b):
-                strongest = found
-    return strongest or _find_opposition(claims_a, claims_b)
+    with_denials = not claims_a.has_exception and not claims_b.has_exception
+    pairs = pair_claims(claims_a, claims_b)
+    for pair in pairs:
+        found = _compare(pair, only_a, only_b, one_subject=one_subject)
+        if found is None or (strongest is not None and found.strength <= strongest.strength):
+            continue
+        if (with_denials or found.kind not in DENYING) and not _is_compatible(found, pair, pairs):
+            strongest = found
+    return strongest or _find_opposition(pairs, with_denials=with_denials)
 
 
-def _is_compatible(kind: str, a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> bool:
-    """Say whether a denial is an exception to a rule, or two sentences are about two things."""
-    if kind in DENYING and (a.has_exception or b.has_exception):
-        return True
-    if kind not in COMPARED:
+def _is_compatible(found: Contradiction, pair: ClaimPair, pairs: Sequence[ClaimPair]) -> bool:
+    """Say whether what sentences of one frame disagree in is of two things of one name."""
+    if found.kind not in COMPARED:
         return False
-    if (claim_a.is_title or claim_b.is_title) and contents_are_of_two_things(a, b):
+    if pair.has_title and contents_are_of_two_things(pairs):
         return True
-    shared = shared_subject(a, b, claim_a, claim_b)
-    return is_modified_otherwise(a, b, claim_a, claim_b, shared)
+    return pair.is_modified_otherwise(pair.shared)
 
 
-def _find_opposition(a: Claims, b: Claims) -> Contradiction | None:
-    found = find_opposition(a, b)
+def _find_opposition(pairs: Sequence[ClaimPair], *, with_denials: bool) -> Contradiction | None:
+    found = find_opposition(pairs, with_denials=with_denials)
     if found is None or _circumstances_differ(found.a, found.b):
         return None
     return _contradiction(found.kind, found.a, found.b, found.detail, found.strength)
 
 
 def _compare(
-    claim_a: Claim,
-    claim_b: Claim,
-    only_a: frozenset[str],
-    only_b: frozenset[str],
-    *,
-    one_subject: bool,
+    pair: ClaimPair, only_a: frozenset[str], only_b: frozenset[str], *, one_subject: bool
 ) -> Contradiction | None:
-    a, b = claim_a.sentence, claim_b.sentence
+    a, b = pair.a.sentence, pair.b.sentence
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
@@ -169,7 +163,7 @@ def _compare(
         return _contradiction("opposite", a, b, opposites, jaccard + 0.1)
     # "does not support XML" and "supports JSON": a word or two of each are what it is about
     are_parallel = two_subjects and max(len(rest_a), len(rest_b)) <= PARALLEL_WORDS
-    denies = _negates_other(a, b) and denies_other(claim_a, claim_b)
+    denies = _negates_other(a, b) and denies_other(pair.a, pair.b)
     if jaccard >= NEGATION_OVERLAP and not are_parallel and denies:
         return _contradiction("negation", a, b, "one denies what the other states", jaccard + 0.1)
     denied_alike = (a.negations > 0) == (b.negations > 0)

@@ -2,106 +2,78 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
-from typing import Final
 
-from commonplace.memory.engine.claims.reading import Claim, Claims, Token
-from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS, words
+from commonplace.memory.engine.claims.reading import Claim, Claims, Phrase, Token
+from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
 from commonplace.memory.engine.subject import find_stated_terms
 
-_LABEL: Final = re.compile("[b-z]")
-# Words before a noun that do not tell it from another of its name.
-_PLAIN: Final = words(
-    "use uses using run runs keep keeps call calls set sets write writes read reads need needs "
-    "make makes take takes add adds see work works want new old every each any all only same one "
-    "two first last next still now should would chaque même seul seule encore nouveau nouvelle"
-)
 
-Parts = tuple[Sequence[Token], Sequence[Token]]
+@dataclass(frozen=True, slots=True)
+class ClaimPair:
+    """A claim of each of two entries; `shared` are the terms that title and sentence share."""
 
+    entry_a: Claims
+    entry_b: Claims
+    a: Claim
+    b: Claim
+    shared: frozenset[str]
 
-def shared_subject(
-    a: Claims, b: Claims, claim_a: Claim, claim_b: Claim, without: frozenset[str] = frozenset()
-) -> frozenset[str]:
-    """Return the terms that both title and sentence share with the other's."""
-    terms_a = claim_a.terms | a.title_terms
-    terms_b = claim_b.terms | b.title_terms
-    return frozenset(
-        term for term in (terms_a & terms_b) - without if term not in UNITS and not term.isdigit()
-    )
+    @property
+    def has_title(self) -> bool:
+        return self.a.is_title or self.b.is_title
 
+    def is_modified_otherwise(
+        self, terms: frozenset[str], without: frozenset[str] = frozenset()
+    ) -> bool:
+        """Say whether one of some terms has another modifier in each entry.
 
-def is_modified_otherwise(
-    a: Claims,
-    b: Claims,
-    claim_a: Claim,
-    claim_b: Claim,
-    shared: frozenset[str],
-    without: frozenset[str] = frozenset(),
-) -> bool:
-    """Say whether a shared word has another modifier in each entry.
+        A title names one of them, or both sentences begin with them. "The Java client" and "the
+        Python client" are two things; "rev B" and "rev C" are, too.
+        """
+        titles = self.entry_a.title.terms | self.entry_b.title.terms
+        for part_a, part_b in self._pair_parts():
+            for term in terms & part_a.labels.keys() & part_b.labels.keys():
+                if not part_a.labels[term] & part_b.labels[term]:
+                    return True
+            for term in terms & part_a.modifiers.keys() & part_b.modifiers.keys():
+                before_a, before_b = part_a.modifiers[term], part_b.modifiers[term]
+                own_a = before_a.keys() - self.entry_b.terms - without
+                own_b = before_b.keys() - self.entry_a.terms - without
+                if not own_a or not own_b or _are_opposites(before_a, before_b):
+                    continue
+                begin = part_a.first in own_a and part_b.first in own_b
+                if begin or (own_a | own_b) & titles:
+                    return True
+        return False
 
-    A title names one of them, or both sentences begin with them.
-    "The Java client" and "the Python client" are two things; "rev B" and "rev C" are, too.
-    """
-    titles = a.title_terms | b.title_terms
-    for part_a, part_b in _parts(a, b, claim_a, claim_b):
-        for term in shared:
-            labels_a, labels_b = _labels(part_a, term), _labels(part_b, term)
-            if labels_a and labels_b and not labels_a & labels_b:
-                return True
-            modifiers_a, modifiers_b = _modifiers(part_a, term), _modifiers(part_b, term)
-            if _are_opposites(modifiers_a, modifiers_b):
-                continue
-            own_a = modifiers_a.keys() - b.terms - without
-            own_b = modifiers_b.keys() - a.terms - without
-            if not own_a or not own_b:
-                continue
-            begin = part_a[0].term in own_a and part_b[0].term in own_b
-            if begin or (own_a | own_b) & titles:
-                return True
-    return False
+    def _pair_parts(self) -> Iterator[tuple[Phrase, Phrase]]:
+        title_a, title_b = self.entry_a.title, self.entry_b.title
+        yield title_a, title_b
+        yield self.a.phrase, self.b.phrase
+        yield title_a, self.b.phrase
+        yield self.a.phrase, title_b
 
 
-def contents_are_of_two_things(a: Claims, b: Claims) -> bool:
+def pair_claims(a: Claims, b: Claims) -> list[ClaimPair]:
+    """Return the pairs of claims that share a term, or whose entries share one of the titles."""
+    titles_a, titles_b = a.title.terms, b.title.terms
+    pairs = []
+    for claim_a in a.claims:
+        terms = claim_a.terms | titles_a
+        for claim_b in b.claims:
+            common = terms & (claim_b.terms | titles_b)
+            shared = frozenset(t for t in common if t not in UNITS and not t.isdigit())
+            if shared:
+                pairs.append(ClaimPair(a, b, claim_a, claim_b, shared))
+    return pairs
+
+
+def contents_are_of_two_things(pairs: Sequence[ClaimPair]) -> bool:
     """Say whether sentences behind the titles speak of two things of one name."""
-    return any(
-        is_modified_otherwise(a, b, claim_a, claim_b, shared_subject(a, b, claim_a, claim_b))
-        for claim_a in a.claims
-        for claim_b in b.claims
-        if not claim_a.is_title and not claim_b.is_title
-    )
-
-
-def _parts(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Parts]:
-    yield a.title, b.title
-    yield claim_a.tokens, claim_b.tokens
-    yield a.title, claim_b.tokens
-    yield claim_a.tokens, b.title
-
-
-def _labels(tokens: Sequence[Token], term: str) -> set[str]:
-    """Return the letters right behind a term."""
-    return {
-        behind.written
-        for token, behind in pairwise(tokens)
-        if token.term == term and _LABEL.fullmatch(behind.written)
-    }
-
-
-def _modifiers(tokens: Sequence[Token], term: str) -> dict[str, str]:
-    """Return the words right before a term as they are written, by their terms."""
-    return {
-        before.term: before.written
-        for before, token in pairwise(tokens)
-        if token.term == term
-        and before.term not in ("", term)
-        and before.written not in _PLAIN
-        and not before.term.isdigit()
-    }
+    return any(not pair.has_title and pair.is_modified_otherwise(pair.shared) for pair in pairs)
 
 
 def _are_opposites(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
@@ -111,8 +83,8 @@ def _are_opposites(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
 
 def name_two_things(a: Claims, b: Claims) -> bool:
     """Say whether titles differ in one place, in words that only their own entry repeats."""
-    words_a = [token for token in a.title if token.term]
-    words_b = [token for token in b.title if token.term]
+    words_a = [token for token in a.title.tokens if token.term]
+    words_b = [token for token in b.title.tokens if token.term]
     terms_a, terms_b = [token.term for token in words_a], [token.term for token in words_b]
     if not set(terms_a) & set(terms_b):
         return False

@@ -6,16 +6,12 @@ the only one; or one denies, forbids, switches off, removes or reorders what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from commonplace.memory.engine.claims.agreement import (
-    is_modified_otherwise,
-    name_two_things,
-    shared_subject,
-)
+from commonplace.memory.engine.claims.agreement import ClaimPair
 from commonplace.memory.engine.claims.amounts import COUNT
 from commonplace.memory.engine.claims.kinds import (
     Mention,
@@ -79,30 +75,16 @@ class Opposition:
     strength: float
 
 
-Rule = Callable[[Claims, Claims, Claim, Claim], Iterator[Opposition]]
+Rule = Callable[[ClaimPair], Iterator[Opposition]]
 
 
-def find_opposition(a: Claims, b: Claims) -> Opposition | None:
-    """Return the strongest opposition of two entries, or None."""
-    if name_two_things(a, b):
-        return None
-    rules: list[Rule] = [_opposed_values, _opposed_amounts, _opposed_names]
-    if not a.has_exception and not b.has_exception:
-        rules += [_denials, _removals, _opposed_states, _opposed_orders]
-    found = [
-        opposition
-        for claim_a in a.claims
-        for claim_b in b.claims
-        for opposition in _oppositions(rules, a, b, claim_a, claim_b)
-    ]
+def find_opposition(pairs: Sequence[ClaimPair], *, with_denials: bool) -> Opposition | None:
+    """Return the strongest opposition among the claims of two entries, or None."""
+    rules: list[Rule] = [_find_opposed_values, _find_opposed_amounts, _find_opposed_names]
+    if with_denials:
+        rules += [_find_denials, _find_removals, _find_opposed_states, _find_opposed_orders]
+    found = [opposition for pair in pairs for rule in rules for opposition in rule(pair)]
     return max(found, key=lambda opposition: opposition.strength, default=None)
-
-
-def _oppositions(
-    rules: list[Rule], a: Claims, b: Claims, claim_a: Claim, claim_b: Claim
-) -> Iterator[Opposition]:
-    for rule in rules:
-        yield from rule(a, b, claim_a, claim_b)
 
 
 def denies_other(a: Claim, b: Claim) -> bool:
@@ -114,7 +96,7 @@ def denies_other(a: Claim, b: Claim) -> bool:
     if _have_other_numbers(a, b):
         return False
     if not denying.denied:
-        return not (denying.tokens and denying.tokens[0].written in WITHOUT)
+        return not (denying.phrase.tokens and denying.phrase.tokens[0].written in WITHOUT)
     return bool(denying.denied & other.terms)
 
 
@@ -124,154 +106,152 @@ def _have_other_numbers(a: Claim, b: Claim) -> bool:
     return bool(numbers_a and numbers_b and not numbers_a & numbers_b)
 
 
-def _oppose(
-    kind: str, claim_a: Claim, claim_b: Claim, detail: str, shared: frozenset[str], least: float
+def _make_opposition(
+    kind: str, pair: ClaimPair, detail: str, shared: frozenset[str], least: float
 ) -> Opposition:
     strength = least + 0.05 * len(shared)
-    return Opposition(kind, claim_a.sentence, claim_b.sentence, detail, strength)
+    return Opposition(kind, pair.a.sentence, pair.b.sentence, detail, strength)
 
 
-def _opposed_values(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
-    if _name_zones(claim_a) and _name_zones(claim_b):
+def _find_opposed_values(pair: ClaimPair) -> Iterator[Opposition]:
+    if _name_zones(pair.a) and _name_zones(pair.b):
         return  # 4 h UTC may be 5 h in Paris
-    for mention_a in claim_a.mentions:
-        for mention_b in claim_b.mentions:
+    for mention_a in pair.a.mentions:
+        for mention_b in pair.b.mentions:
             kind = mention_a.kind
             if kind != mention_b.kind or mention_a.denied or mention_b.denied:
                 continue
-            stated_a, stated_b = _stated(a, kind), _stated(b, kind)
+            stated_a, stated_b = _find_stated(pair.entry_a, kind), _find_stated(pair.entry_b, kind)
             if stated_a & stated_b:
                 continue
             values = frozenset().union(*(terms_of_value(kind, v) for v in stated_a | stated_b))
-            whole = shared_subject(a, b, claim_a, claim_b, values)
+            whole = pair.shared - values
             shared = whole - terms_of_kind(kind)
             least = MINIMUM_SHARED + often_has_several(kind)
-            weight = _weight(shared, claim_a, claim_b) + (len(whole) > len(shared))
+            weight = _weigh(shared, pair) + (len(whole) > len(shared))
             enough = shared and weight >= least
-            if enough and not is_modified_otherwise(
-                a, b, claim_a, claim_b, shared, values | terms_of_kind(kind)
-            ):
+            if enough and not pair.is_modified_otherwise(shared, values | terms_of_kind(kind)):
                 detail = f"{mention_a.value} against {mention_b.value}"
-                yield _oppose("value", claim_a, claim_b, detail, shared, 0.5)
+                yield _make_opposition("value", pair, detail, shared, 0.5)
 
 
 def _name_zones(claim: Claim) -> bool:
     return {"clock", "zone"} <= {mention.kind for mention in claim.mentions}
 
 
-def _weight(shared: frozenset[str], claim_a: Claim, claim_b: Claim) -> int:
+def _weigh(shared: frozenset[str], pair: ClaimPair) -> int:
     """Count the terms that name the subject; a name of code, a product or a team counts twice."""
-    names = {term for name in claim_a.names & claim_b.names for term in terms_of_name(name)}
+    names = {term for name in pair.a.names & pair.b.names for term in terms_of_name(name)}
     return len(shared) + len(shared & names)
 
 
-def _stated(claims: Claims, kind: str) -> frozenset[str]:
+def _find_stated(claims: Claims, kind: str) -> frozenset[str]:
     mentions: list[Mention] = [m for claim in claims.claims for m in claim.mentions]
     return frozenset(m.value for m in mentions if m.kind == kind and not m.denied)
 
 
-def _opposed_amounts(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
-    if not 0 < len(claim_a.amounts) <= MOST_AMOUNTS or not 0 < len(claim_b.amounts) <= MOST_AMOUNTS:
+def _find_opposed_amounts(pair: ClaimPair) -> Iterator[Opposition]:
+    if not 0 < len(pair.a.amounts) <= MOST_AMOUNTS or not 0 < len(pair.b.amounts) <= MOST_AMOUNTS:
         return
-    if claim_a.sentence.phases & _CONDITIONS != claim_b.sentence.phases & _CONDITIONS:
+    if pair.a.sentence.phases & _CONDITIONS != pair.b.sentence.phases & _CONDITIONS:
         return
-    written_a, written_b = claim_a.written, claim_b.written
-    bounds_a, bounds_b = _bounds(written_a), _bounds(written_b)
+    written_a, written_b = pair.a.written, pair.b.written
+    bounds_a, bounds_b = _find_bounds(written_a), _find_bounds(written_b)
     if bounds_a and bounds_b and not bounds_a & bounds_b:
         return  # at least 3, at most 12
-    if _TOTALS & (written_a | written_b) or claim_a.compares or claim_b.compares:
+    if _TOTALS & (written_a | written_b) or pair.a.compares or pair.b.compares:
         return
-    same_attribute = bool(_attributes(written_a) & _attributes(written_b))
-    for measure in claim_a.amounts.keys() & claim_b.amounts.keys():
-        one, other = claim_a.amounts[measure], claim_b.amounts[measure]
+    same_attribute = bool(_find_attributes(written_a) & _find_attributes(written_b))
+    for measure in pair.a.amounts.keys() & pair.b.amounts.keys():
+        one, other = pair.a.amounts[measure], pair.b.amounts[measure]
         if not one.differs(other) or (measure == COUNT and not same_attribute):
             continue
-        shared = shared_subject(a, b, claim_a, claim_b)
+        shared = pair.shared
         if len(shared) >= (
             MINIMUM_SHARED if same_attribute else ANY_AMOUNT
-        ) and not is_modified_otherwise(a, b, claim_a, claim_b, shared):
+        ) and not pair.is_modified_otherwise(shared):
             detail = f"{one.written} against {other.written}"
-            yield _oppose("number", claim_a, claim_b, detail, shared, 0.5)
+            yield _make_opposition("number", pair, detail, shared, 0.5)
 
 
-def _bounds(written: frozenset[str]) -> frozenset[bool]:
+def _find_bounds(written: frozenset[str]) -> frozenset[bool]:
     return frozenset(is_low for is_low, signs in _BOUNDS.items() if written & signs)
 
 
-def _attributes(written: frozenset[str]) -> frozenset[str]:
+def _find_attributes(written: frozenset[str]) -> frozenset[str]:
     return frozenset(_ATTRIBUTES[word] for word in written & _ATTRIBUTES.keys())
 
 
-def _opposed_names(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
+def _find_opposed_names(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield sentences with a name of their own each, of which one says that it is the only one."""
-    if claim_a.is_title or claim_b.is_title:
+    if pair.has_title:
         return  # in a title most words have capitals
-    if not (claim_a.is_exclusive or claim_b.is_exclusive):
+    if not (pair.a.is_exclusive or pair.b.is_exclusive):
         return
-    for claim in (claim_a, claim_b):
+    for claim in (pair.a, pair.b):
         if claim.makes_exception or claim.tells or claim.sentence.negations:
             return
-    own_a = {name for name in claim_a.names if not terms_of_name(name) & b.terms}
-    own_b = {name for name in claim_b.names if not terms_of_name(name) & a.terms}
+    own_a = {name for name in pair.a.names if not terms_of_name(name) & pair.entry_b.terms}
+    own_b = {name for name in pair.b.names if not terms_of_name(name) & pair.entry_a.terms}
     if not own_a or not own_b:
         return
     names = terms_of_name(" ".join(own_a | own_b))
-    shared = shared_subject(a, b, claim_a, claim_b, names)
-    if len(shared) >= MANY_SHARED and not is_modified_otherwise(
-        a, b, claim_a, claim_b, shared, names
-    ):
+    shared = pair.shared - names
+    if len(shared) >= MANY_SHARED and not pair.is_modified_otherwise(shared, names):
         detail = f"{min(own_a)} against {min(own_b)}"
-        yield _oppose("value", claim_a, claim_b, detail, shared, 0.4)
+        yield _make_opposition("value", pair, detail, shared, 0.4)
 
 
-def _denials(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
-    denied_a = (claim_a.denied & claim_b.terms) - claim_b.denied
-    denied_b = (claim_b.denied & claim_a.terms) - claim_a.denied
-    if not denied_a | denied_b or (claim_a.denied and claim_b.denied):
+def _find_denials(pair: ClaimPair) -> Iterator[Opposition]:
+    denied_a = (pair.a.denied & pair.b.terms) - pair.b.denied
+    denied_b = (pair.b.denied & pair.a.terms) - pair.a.denied
+    if not denied_a | denied_b or (pair.a.denied and pair.b.denied):
         return
-    if claim_a.makes_exception or claim_b.makes_exception:
+    if pair.a.makes_exception or pair.b.makes_exception:
         return
-    denying, other = (claim_a, b) if denied_a else (claim_b, a)
+    denying, other = (pair.a, pair.entry_b) if denied_a else (pair.b, pair.entry_a)
     if denying.tells:
         return
-    if _have_other_numbers(claim_a, claim_b) or _have_other_objects(
-        claim_a, claim_b, denied_a | denied_b
+    if _have_other_numbers(pair.a, pair.b) or _have_other_objects(
+        pair.a, pair.b, denied_a | denied_b
     ):
         return
-    shared = shared_subject(a, b, claim_a, claim_b)
+    shared = pair.shared
     subject = shared - denied_a - denied_b
     least = MINIMUM_SHARED if _begins_with_shared(denying, other) else MANY_SHARED + 1
-    if _weight(subject, claim_a, claim_b) >= least and not is_modified_otherwise(
-        a, b, claim_a, claim_b, shared | denied_a | denied_b
+    if _weigh(subject, pair) >= least and not pair.is_modified_otherwise(
+        shared | denied_a | denied_b
     ):
         detail = "one denies what the other states"
-        yield _oppose("negation", claim_a, claim_b, detail, subject, 0.45)
+        yield _make_opposition("negation", pair, detail, subject, 0.45)
 
 
 def _have_other_objects(a: Claim, b: Claim, verbs: frozenset[str]) -> bool:
     """Say whether a denied word has another object: "supports JSON", "does not support XML"."""
-    objects_a, objects_b = _objects(a, verbs) - b.terms, _objects(b, verbs) - a.terms
+    objects_a, objects_b = _find_objects(a, verbs) - b.terms, _find_objects(b, verbs) - a.terms
     return bool(objects_a and objects_b)
 
 
-def _objects(claim: Claim, verbs: frozenset[str]) -> set[str]:
-    return {behind.term for token, behind in pairwise(claim.tokens) if token.term in verbs} - {""}
+def _find_objects(claim: Claim, verbs: frozenset[str]) -> set[str]:
+    return {
+        behind.term for token, behind in pairwise(claim.phrase.tokens) if token.term in verbs
+    } - {""}
 
 
 def _begins_with_shared(claim: Claim, other: Claims) -> bool:
     """Say whether the subject of a sentence, its first word that counts, is one of the other's."""
-    first = next((token.term for token in claim.tokens if token.term), "")
+    first = next((token.term for token in claim.phrase.tokens if token.term), "")
     return first in other.terms
 
 
-def _removals(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
-    if claim_a.is_title or claim_b.is_title:
+def _find_removals(pair: ClaimPair) -> Iterator[Opposition]:
+    if pair.has_title:
         return  # a title says too little of when it holds
-    if not (_removes(claim_a, claim_b) or _removes(claim_b, claim_a)):
+    if not (_removes(pair.a, pair.b) or _removes(pair.b, pair.a)):
         return
-    shared = shared_subject(a, b, claim_a, claim_b)
-    if not is_modified_otherwise(a, b, claim_a, claim_b, shared):
-        yield _oppose("negation", claim_a, claim_b, "one says that it was removed", shared, 0.45)
+    shared = pair.shared
+    if not pair.is_modified_otherwise(shared):
+        yield _make_opposition("negation", pair, "one says that it was removed", shared, 0.45)
 
 
 def _removes(claim: Claim, other: Claim) -> bool:
@@ -281,25 +261,25 @@ def _removes(claim: Claim, other: Claim) -> bool:
     return claim.removed <= other.terms and not _PAST & other.written
 
 
-def _opposed_states(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
+def _find_opposed_states(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield what is on and off, sensitive and insensitive, allowed and forbidden."""
-    if claim_a.makes_exception or claim_b.makes_exception:
+    if pair.a.makes_exception or pair.b.makes_exception:
         return
-    if claim_a.sentence.phases != claim_b.sentence.phases:
+    if pair.a.sentence.phases != pair.b.sentence.phases:
         return
-    shared = shared_subject(a, b, claim_a, claim_b)
+    shared = pair.shared
     if len(shared) < MINIMUM_SHARED:
         return
-    state = _opposed_words(claim_a, claim_b) or _opposed_words(claim_b, claim_a)
-    permission = _is_permission_denied(claim_a, claim_b) or _is_permission_denied(claim_b, claim_a)
+    state = _find_opposed_words(pair.a, pair.b) or _find_opposed_words(pair.b, pair.a)
+    permission = _is_permission_denied(pair.a, pair.b) or _is_permission_denied(pair.b, pair.a)
     if not state and not (permission and len(shared) >= MANY_SHARED):
         return
-    if not is_modified_otherwise(a, b, claim_a, claim_b, shared):
+    if not pair.is_modified_otherwise(shared):
         detail = state or "allowed against forbidden"
-        yield _oppose("opposite", claim_a, claim_b, detail, shared, 0.45)
+        yield _make_opposition("opposite", pair, detail, shared, 0.45)
 
 
-def _opposed_words(claim: Claim, other: Claim) -> str:
+def _find_opposed_words(claim: Claim, other: Claim) -> str:
     """Return how a sentence and one with the opposite word differ; empty if they do not."""
     if claim.sentence.negations or other.sentence.negations or claim.tells or other.tells:
         return ""
@@ -319,15 +299,18 @@ def _is_permission_denied(claim: Claim, other: Claim) -> bool:
     return claim.permits and not claim.forbids and other.forbids and not other.permits
 
 
-def _opposed_orders(a: Claims, b: Claims, claim_a: Claim, claim_b: Claim) -> Iterator[Opposition]:
+def _find_opposed_orders(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield one step before another, and after it, if that is a rule or titles share a subject."""
-    one, other = claim_a.order, claim_b.order
-    if claim_a.sentence.opposites != claim_b.sentence.opposites:
+    one, other = pair.a.order, pair.b.order
+    if pair.a.sentence.opposites != pair.b.sentence.opposites:
         return  # two steps: switched off before, and on after
     if one is None or other is None or one.first_is_earlier == other.first_is_earlier:
         return
-    if not (a.title_terms & b.title_terms or OBLIGATIONS & (claim_a.written | claim_b.written)):
+    if not (
+        pair.entry_a.title.terms & pair.entry_b.title.terms
+        or OBLIGATIONS & (pair.a.written | pair.b.written)
+    ):
         return
     if one.first & other.first and one.second & other.second and not one.first & other.second:
         detail = "before against after"
-        yield _oppose("opposite", claim_a, claim_b, detail, one.first & other.first, 0.5)
+        yield _make_opposition("opposite", pair, detail, one.first & other.first, 0.5)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from commonplace.memory.engine.claims.amounts import Amount, is_unit, read_amounts
@@ -67,6 +68,13 @@ _CALENDAR: Final = words(
     "samedi dimanche january february march april may june july august september october november "
     "december janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
 )
+_LABEL: Final = re.compile("[b-z]")
+# Words before a noun that do not tell it from another of its name.
+_PLAIN: Final = words(
+    "use uses using run runs keep keeps call calls set sets write writes read reads need needs "
+    "make makes take takes add adds see work works want new old every each any all only same one "
+    "two first last next still now should would chaque même seul seule encore nouveau nouvelle"
+)
 _EARLIER: Final = words("before avant")
 _ORDER: Final = re.compile(r"(?i)\b(before|after|avant|après|once)\b")
 _ORDER_STEM: Final = 4  # letters: "publish" and "publication" are one step
@@ -78,6 +86,20 @@ class Token:
 
     term: str
     written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """The words of a title or a sentence in their order, and what stands beside each."""
+
+    tokens: tuple[Token, ...]
+    terms: frozenset[str]
+    modifiers: Mapping[str, Mapping[str, str]]  # of a term: those right before it, as written
+    labels: Mapping[str, frozenset[str]]  # of a term: single letters right behind it
+
+    @property
+    def first(self) -> str:
+        return self.tokens[0].term if self.tokens else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +117,7 @@ class Claim:
 
     sentence: Sentence
     is_title: bool
-    tokens: tuple[Token, ...]
-    terms: frozenset[str]
+    phrase: Phrase
     written: frozenset[str]
     mentions: tuple[Mention, ...]
     amounts: dict[str, Amount]
@@ -111,6 +132,10 @@ class Claim:
     permits: bool
     forbids: bool
 
+    @property
+    def terms(self) -> frozenset[str]:
+        return self.phrase.terms
+
 
 @dataclass(frozen=True, slots=True)
 class Claims:
@@ -118,8 +143,7 @@ class Claims:
 
     claims: tuple[Claim, ...]
     title_text: str
-    title: tuple[Token, ...]
-    title_terms: frozenset[str]
+    title: Phrase
     terms: frozenset[str]
     content: frozenset[str]  # the terms without the title
     has_exception: bool
@@ -134,12 +158,10 @@ def read_claims(title: str, content: str) -> Claims:
         _read_claim(sentence, entry, is_title=at == 0 and sentence.text == heading)
         for at, sentence in enumerate(split_sentences(title, content))
     )
-    tokens = _tokens(heading)
     return Claims(
         claims,
         heading,
-        tokens,
-        frozenset(token.term for token in tokens if token.term),
+        _read_phrase(_read_tokens(heading)),
         frozenset().union(*(claim.terms for claim in claims)),
         frozenset().union(*(claim.terms for claim in claims if not claim.is_title)),
         any(_STATED_EXCEPTION.search(claim.sentence.text) for claim in claims),
@@ -148,19 +170,18 @@ def read_claims(title: str, content: str) -> Claims:
 
 def _read_claim(sentence: Sentence, entry: str, *, is_title: bool) -> Claim:
     text = sentence.text
-    tokens = _tokens(text)
+    tokens = _read_tokens(text)
     return Claim(
         sentence,
         is_title,
-        tokens,
-        frozenset(token.term for token in tokens if token.term),
+        _read_phrase(tokens),
         frozenset(token.written for token in tokens),
         find_mentions(text, entry),
         read_amounts(text),
-        _names(text),
-        _denied(tokens),
-        _removed(text),
-        _order(text),
+        _find_names(text),
+        _find_denied(tokens),
+        _find_removed(text),
+        _read_order(text),
         bool(_EXCEPTION.search(text)),
         bool(_TOLD.search(text)),
         bool(_COMPARING.search(text)),
@@ -170,7 +191,7 @@ def _read_claim(sentence: Sentence, entry: str, *, is_title: bool) -> Claim:
     )
 
 
-def _tokens(text: str) -> tuple[Token, ...]:
+def _read_tokens(text: str) -> tuple[Token, ...]:
     found = []
     for piece in _WORD.findall(text):
         written = _ELISION.sub("", piece.casefold())
@@ -180,12 +201,32 @@ def _tokens(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _names(text: str) -> frozenset[str]:
+def _read_phrase(tokens: tuple[Token, ...]) -> Phrase:
+    modifiers: dict[str, dict[str, str]] = {}
+    labels: dict[str, set[str]] = {}
+    for before, token in pairwise(tokens):
+        if token.term and _is_modifier(before) and before.term != token.term:
+            modifiers.setdefault(token.term, {})[before.term] = before.written
+        if before.term and _LABEL.fullmatch(token.written):
+            labels.setdefault(before.term, set()).add(token.written)
+    return Phrase(
+        tokens,
+        frozenset(token.term for token in tokens if token.term),
+        modifiers,
+        {term: frozenset(letters) for term, letters in labels.items()},
+    )
+
+
+def _is_modifier(token: Token) -> bool:
+    return bool(token.term) and token.written not in _PLAIN and not token.term.isdigit()
+
+
+def _find_names(text: str) -> frozenset[str]:
     found = {match[1] or match[2] for match in _NAME.finditer(text)}
     return frozenset(n for n in found if n.casefold() not in _CALENDAR and not is_unit(n))
 
 
-def _denied(tokens: Sequence[Token]) -> frozenset[str]:
+def _find_denied(tokens: Sequence[Token]) -> frozenset[str]:
     """Return the first term behind each negation; "without" at the start is a condition."""
     denied: set[str] = set()
     for at, token in enumerate(tokens):
@@ -199,21 +240,21 @@ def _denied(tokens: Sequence[Token]) -> frozenset[str]:
     return frozenset(denied)
 
 
-def _removed(text: str) -> frozenset[str]:
+def _find_removed(text: str) -> frozenset[str]:
     match = _REMOVAL.search(text)
     if match is None:
         return frozenset()
-    terms = [token.term for token in _tokens(text[: match.start()]) if token.term]
+    terms = [token.term for token in _read_tokens(text[: match.start()]) if token.term]
     return frozenset(terms[-_REMOVED_WORDS:])
 
 
-def _order(text: str) -> Order | None:
+def _read_order(text: str) -> Order | None:
     match = _ORDER.search(text)
     if match is None:
         return None
     behind = re.split(r"[,;:.]", text[match.end() :])[0]
     first, second = (
-        frozenset(token.term[:_ORDER_STEM] for token in _tokens(part) if token.term)
+        frozenset(token.term[:_ORDER_STEM] for token in _read_tokens(part) if token.term)
         for part in (text[: match.start()], behind)
     )
     return Order(match[1].casefold() in _EARLIER, first, second)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.engine.claims.agreement import (
-    is_modified_otherwise,
+    ClaimPair,
     name_two_things,
-    shared_subject,
+    pair_claims,
 )
 from commonplace.memory.engine.claims.reading import read_claims
+
+
+def pair_of_contents(a: tuple[str, str], b: tuple[str, str]) -> ClaimPair:
+    pairs = pair_claims(read_claims(*a), read_claims(*b))
+    return next(pair for pair in pairs if not pair.a.is_title and not pair.b.is_title)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +43,23 @@ from commonplace.memory.engine.claims.reading import read_claims
 def test_a_shared_word_with_two_modifiers_names_two_things(
     title_a: str, a: str, title_b: str, b: str
 ) -> None:
-    first, second = read_claims(title_a, a), read_claims(title_b, b)
-    claim_a, claim_b = first.claims[1], second.claims[1]
-    shared = shared_subject(first, second, claim_a, claim_b)
-    assert is_modified_otherwise(first, second, claim_a, claim_b, shared)
+    pair = pair_of_contents((title_a, a), (title_b, b))
+    assert pair.is_modified_otherwise(pair.shared)
 
 
 def test_opposite_modifiers_are_what_is_stated() -> None:
-    first = read_claims("Enable HTTP/2 on the proxy", "Enable HTTP/2 on the proxy.")
-    second = read_claims("Disable HTTP/2 on the proxy", "Disable HTTP/2 on the proxy.")
-    claim_a, claim_b = first.claims[1], second.claims[1]
-    shared = shared_subject(first, second, claim_a, claim_b)
-    assert not is_modified_otherwise(first, second, claim_a, claim_b, shared)
+    title_a, title_b = "Enable HTTP/2 on the proxy", "Disable HTTP/2 on the proxy"
+    pair = pair_of_contents((title_a, f"{title_a}."), (title_b, f"{title_b}."))
+    assert not pair.is_modified_otherwise(pair.shared)
+
+
+def test_claims_without_a_common_word_are_not_paired() -> None:
+    first = read_claims("Cache", "The cache expires. Uploads are small.")
+    second = read_claims("Queue", "Uploads are large. The queue is full.")
+    pairs = pair_claims(first, second)
+    assert [(pair.a.sentence.text, pair.b.sentence.text) for pair in pairs] == [
+        ("Uploads are small.", "Uploads are large.")
+    ]
 
 
 def test_titles_that_differ_in_a_thing_name_two_things() -> None:
