@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -345,6 +346,17 @@ def test_what_a_purged_entry_superseded_leads_to_its_successor(memory: Calls) ->
     memory("memory_delete", id=second)
     memory("memory_purge", ids=[second])
     assert memory("rekall_show", id=first)["superseded_by"]["id"] == third
+
+
+def test_a_deleted_entry_leads_to_the_successor_of_two_that_are_purged(memory: Calls) -> None:
+    ids = [memory.add(f"Entry {number}", f"Text of number {number}.") for number in range(4)]
+    for old, new in itertools.pairwise(ids):
+        memory("rekall_link", source_id=new, target_id=old, relation_type="supersedes")
+    for deleted in ids[:3]:
+        memory("memory_delete", id=deleted)
+    memory("memory_purge", ids=ids[1:3])
+    memory("memory_delete", id=ids[0], restore=True)
+    assert memory("rekall_show", id=ids[0])["superseded_by"]["id"] == ids[3]
 
 
 def test_a_purge_needs_entries_or_an_age(memory: Calls) -> None:

@@ -167,7 +167,7 @@ INSERT INTO memory_purges (tenant, id, entries, revisions, created_at) VALUES (:
 DELETE FROM memory_entries WHERE tenant = :tenant AND id = :id AND deleted_at IS NOT NULL RETURNING id;
 
 -- name: repoint_superseded
-UPDATE memory_entries SET superseded_by = :successor WHERE tenant = :tenant AND superseded_by = :entry_id;
+UPDATE memory_entries SET superseded_by = :successor WHERE tenant = :tenant AND id = :id;
 
 -- name: purge_usage
 DELETE FROM memory_usage WHERE tenant = :tenant AND entry_id = :entry_id;

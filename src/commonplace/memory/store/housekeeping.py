@@ -226,13 +226,15 @@ class RelationalHousekeeping:
     ) -> PurgeCounts:
         def work(connection: SqlConnection) -> PurgeCounts:
             rows = self._rows(connection, tenant)
-            purged: list[str] = []
+            purged: dict[str, str | None] = {}
             revisions = 0
             for entry in entries:
                 own = rows.purge(entry)
                 if own is not None:
-                    purged.append(entry.id)
+                    purged[entry.id] = entry.superseded_by
                     revisions += own
+            if purged:
+                rows.forget(purged)
             if scope.history:
                 stripped = rows.execute("strip_revisions", **_revisions(scope))
                 revisions += len(stripped.fetchall())

@@ -237,6 +237,10 @@ WHERE h.tenant = :tenant AND h.changed_at < :before::timestamptz AND NOT h.befor
   AND EXISTS (SELECT 1 FROM memory_entries e WHERE e.tenant = h.tenant AND e.id = h.entry_id AND e.deleted_at IS NULL)
 RETURNING h.revision;
 
+-- name: superseded_by_any
+SELECT id, superseded_by FROM memory_entries WHERE tenant = :tenant AND superseded_by = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)));
+
 -- name: purge_vectors
 -- A key ends with the id of its entry.
-DELETE FROM memory_vectors WHERE tenant = :tenant AND right(document, 26) = :entry_id;
+DELETE FROM memory_vectors
+WHERE tenant = :tenant AND right(document, 26) = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)));

@@ -230,6 +230,9 @@ WHERE h.tenant = :tenant AND h.changed_at < :before AND json_extract(h.before, '
   AND EXISTS (SELECT 1 FROM memory_entries e WHERE e.tenant = h.tenant AND e.id = h.entry_id AND e.deleted_at IS NULL)
 RETURNING revision;
 
+-- name: superseded_by_any
+SELECT id, superseded_by FROM memory_entries WHERE tenant = :tenant AND superseded_by IN (SELECT value FROM json_each(:ids));
+
 -- name: purge_vectors
 -- Vectors are in files beside the database.
-SELECT :tenant, :entry_id;
+SELECT :tenant, :ids;

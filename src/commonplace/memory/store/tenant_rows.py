@@ -40,8 +40,6 @@ from commonplace.storage.relational import Row, SqlConnection, SqlRows
 # Actions in the history.
 SUPERSEDE = "supersede"
 REACTIVATE = "bring back"
-# What is removed with an entry, in this order.
-PURGED = ("usage", "links", "history", "outcomes", "suggestions", "mentions", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,15 +387,14 @@ class TenantRows:
             self.execute("purge_usage", entry_id=source)
 
     def purge(self, entry: Entry) -> int | None:
-        """Remove a deleted entry with all that is about it; returns how many earlier states.
+        """Remove a deleted entry with all that is about it but what `forget` does.
 
-        None if it was restored meanwhile. What it superseded leads to its successor.
+        Returns how many earlier states; None if it was restored meanwhile.
         """
         if self.fetch_one("purge_entry", id=entry.id) is None:
             return None
         revisions = self.fetch_count("revisions_of", entry_id=entry.id)
         self.execute("delete_tags", entry_id=entry.id)
-        self.execute("repoint_superseded", entry_id=entry.id, successor=entry.superseded_by)
         for statement in (
             "purge_usage",
             "purge_links",
@@ -405,11 +402,25 @@ class TenantRows:
             "purge_outcomes",
             "purge_suggestions",
             "purge_mentions",
-            "purge_vectors",
         ):
             self.execute(statement, entry_id=entry.id)
         self.execute("blank_suggestions", entry_id=entry.id)
         return revisions
+
+    def forget(self, successors: Mapping[str, str | None]) -> None:
+        """Remove the vectors of purged entries; what they superseded leads to their successors.
+
+        Once for many entries, because each statement reads all entries or all vectors.
+        """
+        ids = as_json(list(successors))
+        for id_, purged in self.execute("superseded_by_any", ids=ids).fetchall():
+            successor: str | None = str(purged)
+            for _ in successors:  # a successor may be purged too
+                if successor is None or successor not in successors:
+                    break
+                successor = successors[successor]
+            self.execute("repoint_superseded", id=id_, successor=successor)
+        self.execute("purge_vectors", ids=ids)
 
     def add_accesses(self, entry_id: str, count: int, moment: datetime) -> None:
         """Add accesses to the counters of an entry."""
