@@ -127,21 +127,18 @@ class FileSearch:
 
         A file that was deleted meanwhile drops out.
         """
-        known = [_known_lines(chunk) for chunk in chunks]
-        unknown = dict.fromkeys(
-            chunk.path for chunk, lines in zip(chunks, known, strict=True) if lines is None
-        )
-        files = (
-            await self._files.whole_files(query.tenant, query.project, list(unknown))
-            if unknown
-            else {}
-        )
         found = []
-        for chunk, lines in zip(chunks, known, strict=True):
-            if lines is None and (whole := files.get(chunk.path)) is not None:
-                line = 1 + whole.content.count(b"\n", 0, chunk.start)
+        for chunk in chunks:
+            first, last = chunk.parts[0].lines, chunk.parts[-1].lines
+            if first is not None and last is not None:
+                found.append(replace(chunk, lines=(first[0], last[1])))
+                continue
+            before = await self._files.slice(
+                query.tenant, query.project, chunk.path, 0, chunk.start
+            )
+            if before is not None:
+                line = 1 + before.content.count(b"\n")
                 lines = (line, line + chunk.content[:-1].count("\n"))
-            if lines is not None:
                 found.append(replace(chunk, lines=lines))
         return found
 
@@ -275,12 +272,6 @@ def _candidate(chunk: StoredChunk, mentions: Mentions) -> CandidateText:
         (place.start_line, place.end_line) if place is not None else None,
         mentions.defines.get(chunk.key, frozenset()),
     )
-
-
-def _known_lines(chunk: FoundChunk) -> tuple[int, int] | None:
-    """Return the first and the last line of a passage, as far as the index knows them."""
-    first, last = chunk.parts[0].lines, chunk.parts[-1].lines
-    return (first[0], last[1]) if first is not None and last is not None else None
 
 
 def _candidates(limit: int) -> int:
