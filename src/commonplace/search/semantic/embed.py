@@ -174,7 +174,7 @@ class LocalEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a query; who asks for one that is being embedded waits for it."""
+        """Return the vector of a query; wait if another thread is embedding the same text."""
         known = self._queries.get(text)
         if known is not None:
             return known
