@@ -65,6 +65,18 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "/api/webhooks/",
         rf"https://[a-z.]{{0,20}}discord(?:app)?\.com/api/webhooks/\d{{10,}}/{_OPEN}{{40,}}",
     ),
+    _format(
+        "Teams webhook",
+        "/IncomingWebhook/",
+        r"https://[\w.-]{1,100}/webhook(?:b2)?/[0-9a-f@-]{36,80}/IncomingWebhook"
+        rf"(?:/{_OPEN}{{16,}}){{1,3}}",
+    ),
+    _format("webhook", "/hooks/", r"https://[\w.-]{1,200}/hooks/[a-z0-9]{26}(?![\w/-])"),
+    _format(
+        "webhook",
+        "hooks.zapier.com make.com/",
+        r"https://(?:hooks\.zapier\.com/hooks/catch/\d+/\w{5,}|hook\.[a-z0-9.]*make\.com/\w{20,})",
+    ),
     _format("Anthropic key", "sk-ant-", rf"\bsk-ant-{_OPEN}{{20,200}}"),
     _format(
         "OpenAI key",
@@ -84,7 +96,7 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "Azure key",
         "AccountKey= sig=",
-        r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%]{40,100}={0,2})",
+        r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%_-]{40,100}={0,2})",
     ),
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
     _format("Twilio key", "SK", rf"\bSK{_HEX}{{32}}\b"),
@@ -93,6 +105,12 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "Twilio token",
         "AC",
         rf"\bAC{_HEX}{{32}}[\"']?\s{{0,3}}[,:]\s{{0,3}}[\"']?(?P<value>{_HEX}{{32}})\b",
+    ),
+    # The secret of an API key, as the argument after it.
+    _format(
+        "Twilio token",
+        "SK",
+        rf"\bSK{_HEX}{{32}}[\"']\s{{0,3}},\s{{0,3}}[\"'](?P<value>{_WORD}{{32}})\b",
     ),
     _format("Mailchimp key", "-us", rf"\b{_HEX}{{32}}-us\d{{1,2}}\b"),
     _format("Airtable token", "pat", rf"\bpat{_WORD}{{14}}\.{_HEX}{{64}}\b"),
@@ -103,7 +121,8 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "build service token", "CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_", rf"{_OPEN}{{24,120}}"
     ),
     _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
-    _format("Telegram token", ":AA", rf"\b\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
+    _format("Telegram token", ":AA", rf"(?<!\d)\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
+    _format("Firebase key", ":APA91b", rf"\bAAAA{_OPEN}{{7}}:APA91b{_OPEN}{{100,200}}"),
     _make_prefix_format("npm token", "npm_", rf"{_WORD}{{36}}\b"),
     _make_prefix_format("PyPI token", "pypi-AgE", rf"{_OPEN}{{50,}}"),
     _make_prefix_format(
@@ -154,6 +173,12 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "mysql",
         rf"\bmysql(?:dump|admin|import)?\b[^\n|]{{0,300}}?\s-p{_TYPED}",
     ),
+    _format(
+        "password on a command line",
+        "mongo ldap",
+        r"\b(?:mongo(?:sh|dump|restore|export|import)?\b[^\n|]{0,200}?\s(?:-p|--password)|"
+        rf"ldap[a-z]{{3,10}}\b[^\n|]{{0,200}}?\s-w)[ =]?(?!-)(?=\S{{0,199}}\d){_TYPED}",
+    ),
     _format("password on a command line", "sshpass", rf"\bsshpass\s+-p\s?['\"]?{_TYPED}"),
     _format(
         "password on a command line",
@@ -164,8 +189,15 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "password of a netrc file",
         "machine",
-        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,100}\s{1,9}"
-        rf"password\s{{1,9}}{_TYPED}",
+        r"\bmachine\s{1,9}(?:[\w-]{0,99}\.[\w.-]{1,200}|localhost)\s{1,9}login\s{1,9}\S{1,100}"
+        rf"\s{{1,9}}(?:account\s{{1,9}}\S{{1,100}}\s{{1,9}})?password\s{{1,9}}{_TYPED}",
+    ),
+    # A host without a dot, or none: a sentence about machines and logins has no digit there.
+    _format(
+        "password of a netrc file",
+        "machine default",
+        r"\b(?:machine\s{1,9}[\w-]{1,100}|default)\s{1,9}login\s{1,9}\S{1,100}\s{1,9}"
+        rf"password\s{{1,9}}(?=\S{{0,199}}\d){_TYPED}",
     ),
 )
 
@@ -179,6 +211,10 @@ URL_PASSWORD = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{0,100}:(?!\d{1,5}(?:[/?#]|$))"
     r"(?P<value>[^\s'\"`<>]{3,200}?)"
     r"@(?=[\w.:,%\[\]-]{1,300}(?:[/?#\s'\"`)>]|$))"
+)
+# A token instead of a user. The addresses of Sentry have a key that is public.
+URL_TOKEN = re.compile(
+    r"https?://(?P<value>[A-Za-z0-9_-]{20,255})@(?![\w.-]{0,100}sentry)[\w-]{1,100}\."
 )
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")

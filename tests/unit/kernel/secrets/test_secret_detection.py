@@ -31,6 +31,33 @@ SECRETS = {
 
 
 BY_NAME = [  # the name, then a value that must not stay
+    (f'Client(sid, "SK{"0a1b" * 8}", "', LETTERS + '")'),
+    ('{"name": "Cookie", "value": "lang=fr; sid=', LETTERS + '"}'),
+    ('{"key": "Authorization", "value": "Bearer ', LETTERS + '", "type": "text"}'),
+    ('{"name": "sid", "path": "/", "secure": true, "value": "', LETTERS + '"}'),
+    ('{"name": "session_token", "value": "', LETTERS + '"}'),
+    ("Cookies.set('session', '", LETTERS + "')"),
+    ('localStorage.setItem("access_token", "', LETTERS + '")'),
+    ('req.Header.Set("Authorization", "Bearer ', LETTERS + '")'),
+    (".set('Cookie', ['sid=", LETTERS + "'])"),
+    ("curl -sb auth=", LETTERS),
+    ("the answer to Bearer ", LETTERS),
+    ('"authorization": "', LETTERS + '"'),
+    ("HTTPBasicAuth('admin', '", "Tr0ub4dor3xx')"),
+    ("https://", LETTERS + "@git.internal/shop.git"),
+    ("https://api.telegram.org/bot", "123456789:AA" + LETTERS + "a/getMe"),
+    ("_auth=", "YW5uOlRyMHViNGRvcjN4eA=="),
+    ("Authorization: key=", "AAAAabcdefg:APA91b" + LETTERS * 4),
+    ("default login me password ", "Tr0ub4dor3xx"),
+    ("mongosh -u root -p ", "Tr0ub4dor3xx"),
+    ('app.secret_key = b"', LETTERS + '"'),
+    ("mdp : ", "Tr0ub4dor3xx"),
+    ("Mot de passe administrateur : ", "Tr0ub4dor3xx"),
+    ("Le mot de passe est désormais ", "Tr0ub4dor3xx"),
+    ("Connexion avec le mot de passe ", "Tr0ub4dor3xx refusée"),
+    ("Identifiants du staging : admin / ", "Tr0ub4dor3xx"),
+    ("Le cookie connect.sid valait ", LETTERS),
+    ("Le jeton d'authentification Twilio est ", "0a1b2c3d4e5f6071829304a5b6c7d8e9"),
     ("AWS_SESSION_TOKEN=", LETTERS * 30),
     ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
     ('"token": "', LETTERS + '",'),
@@ -94,6 +121,10 @@ FORMS = [
     "shpat_" + "0123456789abcdef" * 2,
     "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHCE",
     "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ" + LETTERS,
+    "https://hooks.zapier.com/hooks/catch/123456/abc1def",
+    "https://chat.internal/hooks/" + "0a1b2c3d4e5f6g7h8i9j0k1l2m",
+    "https://acme.webhook.office.com/webhookb2/123e4567-e89b-12d3-a456-426614174000"
+    "@123e4567-e89b-12d3-a456-426614174001/IncomingWebhook/" + "0a1b" * 8,
 ]
 
 
@@ -145,6 +176,17 @@ HARMLESS = [
     "- name: SESSION_TIMEOUT\n  value: 3600seconds\n- name: token-service\n  value: v2.14.3-alpine",
     '"auth": "authenticationRequired", "auth": "bearer12"',
     "access token 123e4567-e89b-12d3-a456-426614174000 was revoked",
+    "token=ghp_" + "x" * 36,
+    "machine names: login and password fields; the machine learning login password reset",
+    "Cookies.set('theme', 'dark-mode-2024'); localStorage.getItem('access_token')",
+    "add_column('users', 'session_id', 'uuid'); Column('password', String(255))",
+    '{"name": "Cookie", "value": "theme=dark"}, {"key": "Accept", "value": "application/json"}',
+    "auth=('user', 'password'), auth=('admin', os.environ['ADMIN_PASSWORD'])",
+    "https://" + "0a1b" * 8 + "@o12.ingest.sentry.io/42",
+    "https://the-long-name-of-a-user-of-git@git.internal/shop.git",
+    "bearer token_type=Bearer, expires_in=3600; mongosh -u root -p --host db1",
+    "mdp : voir 1Password; avec le mot de passe oublié; with password authentication",
+    "identifiants : demander à l'équipe; credentials: same-origin/include2",
 ]
 
 
@@ -197,12 +239,27 @@ def test_harmless_text_is_unchanged(text: str) -> None:
     assert find_secrets(text) == ()
 
 
+def test_secrets_that_overlap_are_masked_to_the_end_of_the_last() -> None:
+    key = f"-----BEGIN PRIVATE KEY-----\n{LETTERS}\n-----END PRIVATE KEY-----"
+    text = f"SIGNING_KEY={LETTERS}{key} then restart"
+    masked = mask_secrets(text, find_secrets(text))
+    assert masked == "SIGNING_KEY=[masked: assigned secret] then restart"
+
+
 def test_finding_secrets_takes_linear_time_on_hostile_text() -> None:
     for piece in (
         "password=",
         "a:b@",
         "-----BEGIN PRIVATE KEY-----",
         "eyJ",
+        '"name": "a", ',
+        '"value": "aaaaaaaa", ',
+        "('token', ",
+        "auth=('a', ",
+        "bearer ",
+        "mot de passe a ",
+        "the token of a ",
+        "mongo -p ",
         "x://y:",
         "x://y:aaa@",
         "token ",
