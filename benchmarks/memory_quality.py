@@ -356,7 +356,7 @@ def _measure_worded(embedder: LocalEmbedder) -> None:
         ok = check(precision >= 0.9 and found >= 0.8) if split == "held-out" else ""
         rows.append((name, split, f"{len(chosen)}", f"{precision:.2f}", f"{found:.2f}", ok))
     columns = ("set", "half", "pairs", "precision", "recall", "")
-    show("Contradictions in other words, four other authors", columns, rows)
+    show("Contradictions in other words, seven other authors", columns, rows)
 
 
 def _entry(value: dict[str, str], id_: str) -> Entry:

@@ -66,12 +66,14 @@ _COUNTED = words(
     "weeks months years characters items rows "
     "entries records messages backups percent bytes fois requêtes connexions réplicas essais "
     "tentatives semaines mois ans caractères "
-    "lignes éléments copies octets"
+    "lignes éléments copies octets partitions shards approvals reviewers approvers days hours "
+    "calls orders users tokens vouchers codes digits letters columns entrées appels chiffres "
+    "relecteurs personnes jours heures colonnes approbations commandes utilisateurs"
 )
 # A number after one of these names a thing: a ticket, a build, a page.
 _NAMING = words(
     "pr issue build ticket incident release page line bug case run job step commit rfc pep "
-    "sprint ligne étape numéro anomalie"
+    "cl changelist mr revision sprint ligne étape numéro anomalie"
 )
 _MONTHS = words(
     "january february march april may june july august september october november december "
@@ -98,6 +100,11 @@ def is_amount(before: str, after: str, number: str) -> bool:
     return before in _AMOUNTS or (
         "." not in number and (after in _COUNTED or after.rstrip("s") in UNITS)
     )
+
+
+def is_counted(unit: str) -> bool:
+    """Say whether a number before this word is an amount."""
+    return unit in _COUNTED or unit + "s" in _COUNTED
 
 
 def states_a_value(before: str) -> bool:

@@ -53,7 +53,12 @@ class Quantity:
         """Say whether two numbers differ, whatever their units."""
         if self.measure and self.measure == other.measure:
             return abs(self.amount - other.amount) > 1e-9 * max(self.amount, other.amount)
-        return self.value != other.value
+        return _strip_zeros(self.value) != _strip_zeros(other.value)
+
+
+def _strip_zeros(value: str) -> str:
+    """Return "02:00" as "2", since it is also written "2 am"."""
+    return value.lstrip("0").removesuffix(":00") if ":" in value else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ from commonplace.search.lexical.text import is_stop_word
 
 MOST_LINKS = 5  # that a new entry proposes: more would be noise
 MOST_CLUSTER = 12
-CONTRADICTION_MARGIN = 0.25
+# Below the similarity of links; entries that contradict each other differ in words.
+CONTRADICTION_MARGIN = 0.4  # by vectors
+LEXICAL_CONTRADICTION_MARGIN = 0.25
 NEARLY_THE_SAME = 0.9
 LEXICALLY_THE_SAME = 0.7
 SETTLED_SHARE = 0.5  # a cluster that shares this much with a decided one is the same
@@ -52,13 +54,18 @@ class Thresholds:
         """Return the threshold of links, by vectors or by words."""
         return self.link if semantic else LEXICAL_LINK * self.link / LINK_SIMILARITY
 
+    def contradict_at(self, semantic: bool) -> float:
+        """Return the similarity below which nothing is suggested, by vectors or by words.
+
+        Contradicting entries differ in words, so they are looked for farther away than links.
+        """
+        margin = CONTRADICTION_MARGIN if semantic else LEXICAL_CONTRADICTION_MARGIN
+        return self.link_at(semantic) - margin
+
     @property
     def least(self) -> float:
-        """Return the similarity below which nothing is suggested.
-
-        Contradicting entries differ in words, so they are looked for somewhat farther away.
-        """
-        return min(self.link_at(False), self.link_at(True)) - CONTRADICTION_MARGIN
+        """Return the similarity below which nothing is suggested."""
+        return min(self.contradict_at(False), self.contradict_at(True))
 
     def generalize_at(self, semantic: bool) -> float:
         """Return the threshold of clusters, by vectors or by words."""
@@ -155,7 +162,7 @@ def propose_pairs(
     for neighbour in neighbours:
         other = neighbour.entry
         least = thresholds.link_at(neighbour.semantic)
-        if other.id == entry.id or neighbour.score < least - CONTRADICTION_MARGIN:
+        if other.id == entry.id or neighbour.score < thresholds.contradict_at(neighbour.semantic):
             continue
         score = round(min(1.0, neighbour.score), 4)
         contradiction = None

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Final
 
+from commonplace.memory.engine.claims.amounts import is_quantity
+from commonplace.memory.engine.claims.contrasts import are_contrasted
+from commonplace.memory.engine.claims.kinds import terms_of_kind, terms_of_value
 from commonplace.memory.engine.claims.reading import Claim, Claims, Phrase, Token
+from commonplace.memory.engine.claims.synonyms import read_word
 from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
 from commonplace.memory.engine.subject import find_stated_terms
+
+_MOST_WORDS: Final = 3  # in which titles of one form differ
+_SUBJECT_WORDS: Final = 2  # of a title, behind what it shares with the other one
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,23 @@ class ClaimPair:
                     return True
         return False
 
+    @property
+    def names_two_things(self) -> bool:
+        """Say whether each sentence has a name of its own: the connector Alpha, the one of Beta."""
+        own_a = {name for name in self.a.names if not read_terms(name) & self.entry_b.terms}
+        own_b = {name for name in self.b.names if not read_terms(name) & self.entry_a.terms}
+        return bool(own_a and own_b)
+
+    @property
+    def is_contrasted(self) -> bool:
+        """Say whether each entry names another one of two things: the reader and the editor."""
+        all_a, all_b = self.entry_a.contrasts, self.entry_b.contrasts
+        title_a, title_b = self.entry_a.title_contrasts, self.entry_b.title_contrasts
+        part_a, part_b = self.a.contrasts | title_a, self.b.contrasts | title_b
+        return are_contrasted(title_a, part_b, all_a, all_b) or are_contrasted(
+            part_a, title_b, all_a, all_b
+        )
+
     def _pair_parts(self) -> Iterator[tuple[Phrase, Phrase]]:
         title_a, title_b = self.entry_a.title, self.entry_b.title
         yield title_a, title_b
@@ -62,8 +87,12 @@ def pair_claims(a: Claims, b: Claims) -> list[ClaimPair]:
     titles_a, titles_b = a.title.terms, b.title.terms
     pairs = []
     for claim_a in a.claims:
+        if claim_a.is_aside:
+            continue
         terms = claim_a.terms | titles_a
         for claim_b in b.claims:
+            if claim_b.is_aside:
+                continue
             common = terms & (claim_b.terms | titles_b)
             shared = frozenset(t for t in common if t not in UNITS and not t.isdigit())
             if shared:
@@ -97,10 +126,59 @@ def name_two_things(a: Claims, b: Claims) -> bool:
         return False
     _, start_a, end_a, start_b, end_b = changes[0]
     other_a, other_b = words_a[start_a:end_a], words_b[start_b:end_b]
+    if max(len(other_a), len(other_b)) > _MOST_WORDS:  # two sentences: compare their subjects
+        other_a, other_b = other_a[:_SUBJECT_WORDS], other_b[:_SUBJECT_WORDS]
     if any(part[0].written.endswith("ing") for part in (other_a, other_b)):
         return False  # what is done with the subject: "Retrying refunds"
     values = {m.value for claims in (a, b) for claim in claims.claims for m in claim.mentions}
     return _repeats_own(other_a, a, b, values) and _repeats_own(other_b, b, a, values)
+
+
+def are_contrasted_by_titles(a: Claims, b: Claims) -> bool:
+    """Say whether titles name two things that words tell apart, even if an entry names both."""
+    title_a, title_b = a.title_contrasts, b.title_contrasts
+    return are_contrasted(title_a, title_b, title_a, title_b)
+
+
+def have_other_subjects(a: Claims, b: Claims) -> bool:
+    """Say whether each title has a word that its entry repeats and the other one never says.
+
+    "Metrics are kept 18 months" and "Traces expire after 72 hours" are about two things, whatever
+    else they share. A word that the other entry only sets apart counts as not said; values and
+    words that say no more than their kind do not count.
+    """
+    stated = _find_values(a) | _find_values(b)
+    return _has_own_subject(a, b, stated) and _has_own_subject(b, a, stated)
+
+
+def titles_have_other_subjects(a: Claims, b: Claims) -> bool:
+    """Say whether titles go on otherwise behind a word they share: recipe texts, recipe orders."""
+    values = _find_values(a) | _find_values(b)
+    for term in a.title.followers.keys() & b.title.followers.keys():
+        own_a = a.title.followers[term].keys() - b.terms - values
+        own_b = b.title.followers[term].keys() - a.terms - values
+        if own_a and own_b:
+            return True
+    return False
+
+
+def _find_values(claims: Claims) -> frozenset[str]:
+    mentions = {mention for claim in claims.claims for mention in claim.mentions}
+    terms = (terms_of_value(mention) | terms_of_kind(mention.kind) for mention in mentions)
+    return frozenset().union(*terms)
+
+
+def _has_own_subject(own: Claims, other: Claims, values: frozenset[str]) -> bool:
+    """Say whether a title names what only its own entry speaks of."""
+    without = other.terms | values | find_stated_terms(own.title_text)
+    return any(
+        token.term in own.content
+        and not without & set(token.terms)
+        and not is_quantity(token.written)
+        and token.written not in OPPOSITES_OF
+        for token in own.title.tokens
+        if token.term
+    )
 
 
 def _repeats_own(other: Sequence[Token], own: Claims, theirs: Claims, values: set[str]) -> bool:
@@ -112,3 +190,8 @@ def _repeats_own(other: Sequence[Token], own: Claims, theirs: Claims, values: se
         and not word.written[0].isdigit()
         for word in other
     )
+
+
+def read_terms(name: str) -> frozenset[str]:
+    """Return the terms of a name."""
+    return frozenset(read_word(name.casefold()))

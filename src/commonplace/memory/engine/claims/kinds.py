@@ -4,97 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from commonplace.memory.engine.claims.alternatives import CLASSES, JOINED, NAMES
+from commonplace.memory.engine.claims.people import find_people
+from commonplace.memory.engine.claims.phrases import find_statements
+from commonplace.memory.engine.claims.synonyms import read_word
 from commonplace.memory.engine.lexicon import names_a_thing
-from commonplace.memory.engine.terms import terms_of_name, terms_of_word
+from commonplace.memory.engine.terms import terms_of_name
 
-# kind | words that say nothing but the kind | names; "rest/call" only beside the word "call".
-_NAMES: Final = """
-branch | branch pull request pr merge | main/branch master/branch trunk/branch develop/branch
-encoding | encoding encoded charset | utf-8 utf-16 latin-1 iso-8859-1 iso-8859-15 windows-1252 ascii
-eviction | eviction policy | allkeys-lru allkeys-lfu noeviction volatile-lru volatile-ttl
-python format | format formatter | black/format yapf autopep8 ruff
-web format | format formatter | prettier dprint biome/format
-web lint | lint linter | eslint biome oxlint tslint standardjs
-python lint | lint linter | flake8 pylint ruff
-python types | type check checker | mypy pyright pyre
-web packages | package manager dependency install | npm pnpm yarn bun
-python packages | package manager dependency install | pip poetry uv pdm pipenv conda hatch
-web tests | test runner suite | jest vitest mocha jasmine karma
-python tests | test runner suite | pytest unittest nose
-java tests | test runner suite | junit testng spock
-.net tests | test runner suite | xunit nunit mstest
-browser tests | test suite browser | playwright cypress selenium testcafe puppeteer
-database | database relational db | postgresql mysql mariadb oracle mongodb sqlite mssql cockroachdb
-database | database relational db | couchdb dynamodb cassandra firestore
-warehouse | warehouse query | bigquery snowflake redshift clickhouse databricks
-cache | cache | redis memcached valkey hazelcast
-broker | message queue broker bus | kafka rabbitmq sqs nats activemq pulsar mqtt kinesis
-jobs | task job queue worker background | celery dramatiq sidekiq resque rq huey bullmq
-scheduler | schedule scheduler pipeline | airflow dagster prefect luigi
-pipelines | ci pipeline build | jenkins circleci gitlab-ci github-actions buildkite travis teamcity
-infrastructure | infrastructure | terraform pulumi cloudformation opentofu bicep
-image | image base container docker | alpine debian distroless ubuntu centos fedora
-java build | build | maven gradle bazel
-language | language code written | kotlin java scala
-login | login sign-in signin auth authentication | okta auth0 keycloak entra cognito adfs ory
-log lines | log line format | logfmt json/log
-licence | licence license licensed | mit/licen apache-2.0 gpl-3.0 gplv3 lgpl mpl-2.0 agpl-3.0
-calls | call protocol | grpc rest/call graphql soap
-updates | live update push | websocket polling server-sent-events sse long-polling
-secrets | secret password | vault secrets-manager ssm sops doppler 1password key-vault
-hash | hash password | bcrypt argon2 argon2id scrypt pbkdf2 md5 sha-256 sha-1
-compression | compression compressed | gzip zstd brotli lz4 snappy
-serialisation | format encoded serialisation serialization | protobuf avro parquet flatbuffers
-pictures | image picture format | webp avif jpeg png
-dates | date | moment date-fns dayjs luxon
-javascript orm | orm | prisma drizzle typeorm sequelize
-python http | http client request | httpx aiohttp urllib3 requests/http
-monitoring | monitoring metric | prometheus datadog newrelic cloudwatch
-errors | error report | sentry rollbar bugsnag
-mail | mail email sms send | twilio sendgrid mailgun postmark brevo mailjet vonage
-cards | card payment charge | stripe adyen braintree mollie paypal
-app | app mobile | flutter react-native xamarin ionic
-cloud | cloud | aws azure gcp
-state | state store | redux zustand mobx recoil jotai
-merge | merge merging pull request pr history | squash rebase/merge merge-commit
-indentation | indentation indent | tabs spaces
-ids | id identifier key | uuidv4 uuidv7 ulid snowflake/id autoincrement
-zone | time timestamp zone | utc local-time europe/paris europe/berlin europe/madrid
-bundler | bundle bundler build | webpack vite rollup parcel esbuild turbopack
-flags | flag feature | launchdarkly unleash flagsmith
-web server | proxy server | nginx haproxy traefik envoy caddy
-templates | template mail email | mjml twig handlebars jinja blade
-byte order | order byte field | little-endian big-endian network-byte-order
-money | money amount price | cents decimal
-"""
-_JOINED: Final = {
-    "github actions": "github-actions",
-    "gitlab ci": "gitlab-ci",
-    "secrets manager": "secrets-manager",
-    "server-sent events": "server-sent-events",
-    "key vault": "key-vault",
-    "react native": "react-native",
-    "network byte order": "big-endian",
-    "latin1": "latin-1",
-    "utf8": "utf-8",
-    "postgres": "postgresql",
-    "local time": "local-time",
-    "heure locale": "local-time",
-    "heure de paris": "europe/paris",
-    "merge commit": "merge-commit",
-    "squash-merged": "squash",
-    "squashed": "squash",
-    "websockets": "websocket",
-    "day.js": "dayjs",
-    "apache 2.0": "apache-2.0",
-}
 _BRANCH_SIGNS: Final = ("branch", "pull request", "merge request", " pr ", " prs", "repo")
-_ZONE_NAMES: Final = frozenset(("europe/paris", "europe/berlin", "europe/madrid"))
 # Kinds of which a thing often has several, so that more must be the same.
-_MANY: Final = frozenset(("path", "variable", "clock", "weekday", "status", "exit"))
+NOON: Final = 12
+_MANY: Final = frozenset(
+    ("path", "variable", "clock", "weekday", "status", "exit", "channel", "header", "day of month")
+)
 
 _PATTERNS: Final = {
     "region": re.compile(
@@ -108,42 +33,76 @@ _PATTERNS: Final = {
     ),
     "status": re.compile(
         r"\b(?:answers?|returns?|gives?|status|code|http|gets?|renvoie|répond)"
-        r"(?: with| a| an| un| par)? ([1-5]\d\d)\b"
+        r"(?: with| a| an| un| par)? ([1-5]\d\d)\b(?! [a-z]+s\b)"
     ),
     "exit": re.compile(r"\bexits?(?: with)?(?: code| status)? (\d+)\b"),
+    "channel": re.compile(r"(?<![\w/&])#([a-zà-ÿ][\w-]{2,})"),
+    "day of month": re.compile(
+        r"\b(?:on|by|after|le)(?: the)? (\d{1,2})(?:st|nd|rd|th| du mois| de chaque mois"
+        r"| of (?:the|each|every) month)\b"
+    ),
     "clock": re.compile(
-        r"\b(?:at|à|around|vers) (\d{1,2}(?::\d\d| ?h(?:eures?\b)?(?: ?\d\d)?| ?[ap]m\b))"
+        r"\b(?:at|à|around|vers|until|jusqu['\u2019]à) "
+        r"((?:half past )?(?:midnight|noon|minuit|midi)\b"
+        r"|\d{1,2}(?::\d\d| ?h(?:eures?\b)?(?: ?\d\d)?| ?[ap]m\b))"
     ),
 }
 # These are read with their capitals.
 _WRITTEN: Final = {
     "variable": re.compile(
-        r"\b(?:from|in|by|reads|sets?|export|dans|par|lit)\s+`?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+        r"\b(?i:from|in|by|reads?|sets?|export|at|through|called|named|to|variable|is"
+        r"|dans|par|lit)\s+(?:the |la variable )?`?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+    ),
+    "header": re.compile(
+        r"\b((?:[A-Z][a-z]*-)+[A-Z][A-Za-z]*)(?= header)"
+        r"|header (?:[\w/]+ ){0,6}(?:is |named |called )?((?:[A-Z][a-z]*-)+[A-Z][A-Za-z]*)"
     ),
     "path": re.compile(
-        r"\b(?:from|in|by|at|to|into|under|dans)\s+`?"
-        r"((?:[\w.-]+/)+[\w.-]+|[\w-]+\.(?:ya?ml|json|toml|ini|conf|cfg|xml|properties|env))\b"
-    ),
-    "owner": re.compile(
-        r"\b(?i:owned by|maintained by|belongs to|responsibility of|maintenu par|tenu par"
-        r"|appartient à|c['\u2019]est)\s+(?i:the |our |l['\u2019])?(?i:équipe )?"
-        r"((?:[A-ZÉ][\w-]+\s?)+)"
-        r"|\b(?i:the )?((?:[A-ZÉ][\w-]+\s)+)(?:team )?(?:owns|maintains)\b"
+        r"\b(?i:from|in|by|at|to|into|under|dans|edit|open|read|loads?|is|sur|de|depuis)\s+`?"
+        r"((?:[\w.-]+/)+[\w.-]+|[\w-]+\.(?:ya?ml|json|toml|ini|conf|cfg|xml|properties|env)"
+        r"|\.env(?:\.\w+)?)\b"
     ),
 }
+_NAMED_TIMES: Final = {
+    "midnight": "00:00",
+    "minuit": "00:00",
+    "half past midnight": "00:30",
+    "noon": "12:00",
+    "midi": "12:00",
+    "half past noon": "12:30",
+}
+_BRANCH: Final = re.compile(r"(?:release|releases|hotfix|support)/")
 _VERSION: Final = re.compile(
-    r"\b([A-Z][A-Za-z.+#]*[a-z.+#]|PHP|\.NET)\s+(?:version\s+)?(\d+(?:\.\d+)*)\b"
+    r"\b([A-Z][A-Za-z.+#]*[a-z.+#]|PHP|iOS|iPadOS|macOS|JDK|\.NET)"
+    r"\s+(?:version\s+)?(\d+(?:\.\d+)*)\b"
 )
 _DENIED_BEFORE: Final = re.compile(
-    r"(?i)(?:\bnot|\bno|\bnever|n['\u2019]t|\bwithout|\binstead of|\brather than|\bunlike|\bover"
+    r"(?i)(?:\bnot|\bno|\bnever|n['\u2019]t|\bwithout|\binstead of|\brather than|\bunlike"
+    r"|\b(?:took|taken|dropped|removed|retired|ditched|abandoned|replaced(?! by| with)|replaces"
+    r"|gave up|given up|got rid of|uninstalled|left"
+    r"|abandonné(?! au)|retiré|supprimé|remplacé(?! par)|désinstallé|quitté)"
+    r"|\b(?:ignor|reject|refus|forbid|ban|block)\w*|\b(?:prefer|chose|chosen|picked)\w* \w+ over"
     r"|\b(?:away|moved|switched|migrated) from|\bpas|\bplus|\bjamais|\bsans|\baucun|\bau lieu d[eu]"
     r"|\bplutôt qu[e'\u2019])\s+(?:[\w'\u2019-]+\s+){0,2}$"
 )
 _DENIED_BEHIND: Final = re.compile(
-    r"(?i)^[\w\s'\u2019-]{0,30}?\b(?:(?:is|are|was|were|has been|have been) (?:gone|removed|dropped"
-    r"|replaced|retired|abandoned|ignored|forbidden|shut down|not\b|no longer|never)"
+    r"(?i)^ (?:retirée?s?|supprimée?s?|abandonnée?s?|removed|retired|dropped|decommissioned)\b"
+    r"|^[\w\s'\u2019-]{0,30}?\b(?:(?:is|are|was|were|has been|have been) (?:gone|removed|dropped"
+    r"|replaced|retired|abandoned|ignored|forbidden|banned|uninstalled|switched off|shut down"
+    r"|taken out|not\b|no longer|never)"
     r"|isn['\u2019]t|aren['\u2019]t|n['\u2019]est (?:plus|pas)"
-    r"|a été (?:essayé|abandonné|remplacé|retiré|supprimé)|est (?:abandonné|interdit|ignoré))"
+    r"|(?:a|ont) été (?:essayé|abandonné|remplacé|retiré|supprimé|désinstallé|arrêté)"
+    r"|has no effect|is not used|est (?:abandonné|interdit|ignoré))"
+)
+_PLAIN_VERSION: Final = re.compile(
+    r"\b(node|node\.js|python|java|jdk|go|php|ruby|postgres|postgresql|mysql|kubernetes|angular"
+    r"|react|django|rails|symfony|laravel|\.net|debian|ubuntu) (\d+(?:\.\d+)*)\b"
+)
+_WITHOUT: Final = re.compile(
+    r"\b(?:(?:there is|there's|has|have|uses?|needs?|with|runs?) no|without(?: an?| any)?"
+    r"|no longer an?|aucune?|pas de|sans) (?:separate |external |dedicated |other |distinct )?("
+    + "|".join(sorted(CLASSES, key=len, reverse=True))
+    + r")\b"
 )
 _PAST: Final = re.compile(
     r"(?i)\b(?:used to|until (?:20\d\d|last)|formerly|previously|back then|in 20[01]\d"
@@ -158,26 +117,56 @@ class Mention:
     kind: str
     value: str
     denied: bool
+    said: str = field(default="", compare=False)  # where the value is not what was written
 
 
-Names = dict[str, tuple[tuple[str, str], ...]]
+Names = dict[str, tuple[tuple[str, str, str], ...]]
 
 
-def _build() -> tuple[re.Pattern[str], Names, dict[str, frozenset[str]]]:
+def _build() -> tuple[Names, dict[str, frozenset[str]]]:
+    """Return the kinds of each name, with the name they are compared by and a needed sign."""
     names: Names = {}
     related: dict[str, frozenset[str]] = {}
-    for row in _NAMES.strip().splitlines():
+    for row in NAMES.strip().splitlines():
         kind, signs, values = (part.strip() for part in row.split(" | "))
-        related[kind] = frozenset(term for word in signs.split() for term in terms_of_word(word))
+        terms = frozenset(term for word in signs.split() for term in read_word(word))
+        related[kind] = related.get(kind, frozenset()) | terms
         for value in values.split():
-            name, _, needed = (value, "", "") if value in _ZONE_NAMES else value.partition("/")
-            names[name] = (*names.get(name, ()), (kind, needed))
-    written = sorted({*names, *_JOINED}, key=len, reverse=True)
-    pattern = "|".join(re.escape(name) for name in written)
-    return re.compile(rf"(?<![\w./-])(?:{pattern})(?![\w-]|\.\w)"), names, related
+            written, _, needed = value.replace("_", " ").partition("~")
+            found = (kind, JOINED.get(written, written), needed)
+            names[written] = (*names.get(written, ()), found)
+    for written, name in JOINED.items():
+        names.setdefault(written, names.get(name, ()))
+    return names, related
 
 
-_NAMED, _KINDS, _RELATED = _build()
+_KINDS, _RELATED = _build()
+_MOST_WORDS: Final = max(name.count(" ") + 1 for name in _KINDS)
+_FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KINDS)
+_PIECE: Final = re.compile(r"[^\W_][\w+#/&-]*(?:\.[\w+#-]+)*")
+
+
+def _find_names(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
+    """Yield the known names of a text, the longest ones first where they overlap."""
+    pieces = [
+        (piece[0].replace("_", " "), piece.start(), piece.end()) for piece in _PIECE.finditer(text)
+    ]
+    at = 0
+    while at < len(pieces):
+        step = 1
+        if pieces[at][0].partition(" ")[0] not in _FIRST_WORDS:
+            at += 1
+            continue
+        for length in range(min(_MOST_WORDS, len(pieces) - at), 0, -1):
+            written = " ".join(piece for piece, _, _ in pieces[at : at + length])
+            if written in _KINDS:
+                step = length
+                for kind, name, needed in _KINDS[written]:
+                    signs = _BRANCH_SIGNS if kind == "branch" else (needed,)
+                    if any(sign in entry for sign in signs):
+                        yield kind, name, pieces[at][1], pieces[at + length - 1][2]
+                break
+        at += step
 
 
 def terms_of_kind(kind: str) -> frozenset[str]:
@@ -185,9 +174,17 @@ def terms_of_kind(kind: str) -> frozenset[str]:
     return _RELATED.get(kind, frozenset())
 
 
-def terms_of_value(kind: str, value: str) -> frozenset[str]:
+def terms_of_value(mention: Mention) -> frozenset[str]:
     """Return the terms of a value that say nothing of its subject: not those of a path."""
-    return frozenset() if kind in _WRITTEN.keys() - {"owner"} else terms_of_name(value)
+    kind, value = mention.kind, mention.value
+    if mention.said:
+        return frozenset(term for word in mention.said.split() for term in read_word(word))
+    return frozenset() if kind in _WRITTEN else terms_of_name(value)
+
+
+def is_named(kind: str) -> bool:
+    """Say whether the values of a kind are known names."""
+    return kind in _RELATED
 
 
 def often_has_several(kind: str) -> bool:
@@ -199,30 +196,52 @@ def find_mentions(text: str, entry: str) -> tuple[Mention, ...]:
     """Return the values that a sentence of an entry states or denies; nothing of the past."""
     if _PAST.search(text):
         return ()
-    return tuple(
+    values = tuple(
         Mention(kind, value, _is_denied(text, start, end))
         for kind, value, start, end in _find_values(text, entry.casefold())
     )
+    statements = find_statements(text.casefold().replace("\u2019", "'"))
+    values += tuple(Mention(kind, "none", False) for kind in _find_absent_kinds(text.casefold()))
+    return values + tuple(Mention(f"~{k}", value, False, said) for k, value, said in statements)
+
+
+def _find_absent_kinds(text: str) -> Iterator[str]:
+    """Yield the kinds of tools that a sentence says are not used: "there is no linter"."""
+    for match in _WITHOUT.finditer(text):
+        yield from (kind.replace("_", " ") for kind in CLASSES[match[1]].split())
 
 
 def _find_values(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
     lowered = text.casefold()
     if len(lowered) != len(text):
         return  # places would not agree
-    for match in _NAMED.finditer(lowered):
-        name = _JOINED.get(match[0], match[0])
-        for kind, needed in _KINDS.get(name, ()):
-            signs = _BRANCH_SIGNS if kind == "branch" else (needed,)
-            if any(sign in entry for sign in signs):
-                yield kind, name, match.start(), match.end()
+    yield from _find_names(lowered, entry)
     for patterns, read in ((_PATTERNS, lowered), (_WRITTEN, text)):
         for kind, pattern in patterns.items():
             for match in pattern.finditer(read):
                 group = match.lastindex or 0
-                yield kind, match[group].strip(), match.start(group), match.end(group)
+                value = match[group].strip()
+                value = _read_clock(value) if kind == "clock" else value
+                if kind == "path" and _BRANCH.match(value) and "." not in value:
+                    kind = "branch"
+                yield kind, value, match.start(group), match.end(group)
+    yield from find_people(text)
+    for match in _PLAIN_VERSION.finditer(lowered):
+        yield f"version of {match[1]}", match[2], match.start(), match.end()
     for match in _VERSION.finditer(text):
         if not names_a_thing(match[1].casefold(), ""):
             yield f"version of {match[1].casefold()}", match[2], match.start(), match.end()
+
+
+def _read_clock(text: str) -> str:
+    """Return a time of the day as 24 hours: "2 am" and "2 h" as "02:00"."""
+    if named := _NAMED_TIMES.get(text):
+        return named
+    digits = re.findall(r"\d+", text)
+    hour, minute = int(digits[0]), int(digits[1]) if len(digits) > 1 else 0
+    if text.endswith("pm") and hour < NOON:
+        hour += NOON
+    return f"{hour:02}:{minute:02}"
 
 
 def _is_denied(text: str, start: int, end: int) -> bool:

@@ -6,73 +6,48 @@ the only one; or one denies, forbids, switches off, removes or reorders what the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from commonplace.memory.engine.claims.agreement import ClaimPair
-from commonplace.memory.engine.claims.amounts import COUNT
-from commonplace.memory.engine.claims.kinds import (
-    Mention,
-    often_has_several,
-    terms_of_kind,
-    terms_of_value,
+from commonplace.memory.engine.claims.agreement import (
+    ClaimPair,
+    are_contrasted_by_titles,
+    have_other_subjects,
+    titles_have_other_subjects,
 )
+from commonplace.memory.engine.claims.quantities import find_opposed_amounts
 from commonplace.memory.engine.claims.reading import WITHOUT, Claim, Claims
+from commonplace.memory.engine.claims.values import find_denied_values, find_opposed_values
+from commonplace.memory.engine.claims.verdict import (
+    MANY_SHARED,
+    MINIMUM_SHARED,
+    Opposition,
+    make_opposition,
+    weigh,
+)
 from commonplace.memory.engine.frames import OBLIGATIONS
 from commonplace.memory.engine.lexicon import words
-from commonplace.memory.engine.sentences import Sentence
 from commonplace.memory.engine.terms import terms_of_name
 
-MINIMUM_SHARED: Final = 2  # terms that name the subject
-MANY_SHARED: Final = 3  # where the claims themselves say less
-ANY_AMOUNT: Final = 4  # for amounts whose attribute is not known
-MOST_AMOUNTS: Final = 2  # in a sentence; where there are more, it is not clear which ones differ
 LEAST_WORD: Final = 5  # letters of a word with a denying prefix
-_CONDITIONS: Final = frozenset(("when", "quand", "lorsque"))
-_TOTALS: Final = words("total overall altogether")
-_BOUNDS: Final = {
-    True: words("least minimum min below fewer moins"),
-    False: words("most maximum max up above plus"),
-}
+_STRONG: Final = re.compile(
+    r"(?i)\b(?:allowed|permitted|fine|welcome|ok|okay|free|autorisée?s?|permise?s?|forbidden"
+    r"|prohibited|banned|disallowed|refuses?|may not|must not|mustn['\u2019]t|interdite?s?)\b"
+)
+_STILL: Final = words("still encore toujours")
 _PAST: Final = words("was were had used until étaient était avait")
-_ON: Final = words(
-    "on enabled enable enables true active activated activé activée activés activées actif allumé"
+# "On" and "off" are states behind some words only: "on merge" and "off the shelf" are none.
+_STATE: Final = r"\b(?:is|are|be|it|stays?|remains?|turned|switched|set|left|kept|mode|now|flag)"
+_ON: Final = re.compile(
+    r"\b(?:enabled?|enables|true|active|activated|activée?s?|actif|allumée?)\b"
+    rf"|{_STATE} on\b|\bon (?:in|for|at|by default)\b|\bon\.?$"
 )
-_OFF: Final = words(
-    "off disabled disable disables false inactive deactivated désactivé désactivée désactivés "
-    "désactivées inactif coupé"
+_OFF: Final = re.compile(
+    r"\b(?:disabled?|disables|false|inactive|deactivated|désactivée?s?|inactif|coupée?)\b"
+    rf"|{_STATE} off\b|\boff (?:in|for|at|by default)\b|\boff\.?$"
 )
-_ATTRIBUTES: Final = {
-    word: name
-    for name, listed in {
-        "patience": "timeout timeouts délai abandonne abandonné coupé interrompu",
-        "lifetime": "expire expires expiry valid ttl lifetime lasts last live lease expirent",
-        "retention": "keep keeps kept retained retention stored stays stay purged swept dropped "
-        "conservés conservé conserve garder gardés gardé garde restent reste supprimé purgés "
-        "efface",
-        "limit": "limit limited limits most maximum max larger above cap capped size batch batches "
-        "limite limité limitée plafond",
-        "interval": "every interval polls polled poll period toutes intervalle",
-        "repeats": "retry retries retried attempts attempted attempt tries tentatives essais rejeu",
-        "port": "port ports",
-        "parts": "pool connections connexions workers replicas partitions",
-        "approvals": "approvals approvers reviewers approbations",
-    }.items()
-    for word in listed.split()
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Opposition:
-    """Two sentences that cannot both hold: number, value, opposite or negation."""
-
-    kind: str
-    a: Sentence
-    b: Sentence
-    detail: str
-    strength: float
 
 
 Rule = Callable[[ClaimPair], Iterator[Opposition]]
@@ -80,11 +55,50 @@ Rule = Callable[[ClaimPair], Iterator[Opposition]]
 
 def find_opposition(pairs: Sequence[ClaimPair], *, with_denials: bool) -> Opposition | None:
     """Return the strongest opposition among the claims of two entries, or None."""
-    rules: list[Rule] = [_find_opposed_values, _find_opposed_amounts, _find_opposed_names]
+    rules: list[Rule] = [find_opposed_values, find_opposed_amounts, _find_opposed_names]
     if with_denials:
-        rules += [_find_denials, _find_removals, _find_opposed_states, _find_opposed_orders]
-    found = [opposition for pair in pairs for rule in rules for opposition in rule(pair)]
+        rules += [
+            find_denied_values,
+            _find_denials,
+            _find_removals,
+            _find_opposed_states,
+            _find_opposed_orders,
+        ]
+    found = [
+        opposition
+        for pair in pairs
+        if not pair.is_contrasted
+        for rule in rules
+        for opposition in rule(pair)
+    ]
+    if found:
+        found = _keep_of_one_subject(found, pairs[0].entry_a, pairs[0].entry_b)
     return max(found, key=lambda opposition: opposition.strength, default=None)
+
+
+def _keep_of_one_subject(found: list[Opposition], a: Claims, b: Claims) -> list[Opposition]:
+    """Return the oppositions that hold although titles may name two things.
+
+    Two values of a table say more than other claims, unless both titles state one or an entry
+    sets the other thing apart.
+    """
+    if are_contrasted_by_titles(a, b):
+        return []
+    in_titles = _find_kinds(a) & _find_kinds(b)
+    if have_other_subjects(a, b):
+        is_apart = any(claim.is_aside for entry in (a, b) for claim in entry.claims)
+        return [
+            one for one in found if one.known_kind and not (is_apart or one.known_kind in in_titles)
+        ]
+    if in_titles and titles_have_other_subjects(a, b):
+        return [one for one in found if one.known_kind and one.known_kind not in in_titles]
+    return found
+
+
+def _find_kinds(claims: Claims) -> frozenset[str]:
+    """Return the kinds of which a title states a value."""
+    mentions = (mention for claim in claims.claims if claim.is_title for mention in claim.mentions)
+    return frozenset(mention.kind for mention in mentions)
 
 
 def denies_other(a: Claim, b: Claim) -> bool:
@@ -106,82 +120,6 @@ def _have_other_numbers(a: Claim, b: Claim) -> bool:
     return bool(numbers_a and numbers_b and not numbers_a & numbers_b)
 
 
-def _make_opposition(
-    kind: str, pair: ClaimPair, detail: str, shared: frozenset[str], least: float
-) -> Opposition:
-    strength = least + 0.05 * len(shared)
-    return Opposition(kind, pair.a.sentence, pair.b.sentence, detail, strength)
-
-
-def _find_opposed_values(pair: ClaimPair) -> Iterator[Opposition]:
-    if _name_zones(pair.a) and _name_zones(pair.b):
-        return  # 4 h UTC may be 5 h in Paris
-    for mention_a in pair.a.mentions:
-        for mention_b in pair.b.mentions:
-            kind = mention_a.kind
-            if kind != mention_b.kind or mention_a.denied or mention_b.denied:
-                continue
-            stated_a, stated_b = _find_stated(pair.entry_a, kind), _find_stated(pair.entry_b, kind)
-            if stated_a & stated_b:
-                continue
-            values = frozenset().union(*(terms_of_value(kind, v) for v in stated_a | stated_b))
-            whole = pair.shared - values
-            shared = whole - terms_of_kind(kind)
-            least = MINIMUM_SHARED + often_has_several(kind)
-            weight = _weigh(shared, pair) + (len(whole) > len(shared))
-            enough = shared and weight >= least
-            if enough and not pair.is_modified_otherwise(shared, values | terms_of_kind(kind)):
-                detail = f"{mention_a.value} against {mention_b.value}"
-                yield _make_opposition("value", pair, detail, shared, 0.5)
-
-
-def _name_zones(claim: Claim) -> bool:
-    return {"clock", "zone"} <= {mention.kind for mention in claim.mentions}
-
-
-def _weigh(shared: frozenset[str], pair: ClaimPair) -> int:
-    """Count the terms that name the subject; a name of code, a product or a team counts twice."""
-    names = {term for name in pair.a.names & pair.b.names for term in terms_of_name(name)}
-    return len(shared) + len(shared & names)
-
-
-def _find_stated(claims: Claims, kind: str) -> frozenset[str]:
-    mentions: list[Mention] = [m for claim in claims.claims for m in claim.mentions]
-    return frozenset(m.value for m in mentions if m.kind == kind and not m.denied)
-
-
-def _find_opposed_amounts(pair: ClaimPair) -> Iterator[Opposition]:
-    if not 0 < len(pair.a.amounts) <= MOST_AMOUNTS or not 0 < len(pair.b.amounts) <= MOST_AMOUNTS:
-        return
-    if pair.a.sentence.phases & _CONDITIONS != pair.b.sentence.phases & _CONDITIONS:
-        return
-    written_a, written_b = pair.a.written, pair.b.written
-    bounds_a, bounds_b = _find_bounds(written_a), _find_bounds(written_b)
-    if bounds_a and bounds_b and not bounds_a & bounds_b:
-        return  # at least 3, at most 12
-    if _TOTALS & (written_a | written_b) or pair.a.compares or pair.b.compares:
-        return
-    same_attribute = bool(_find_attributes(written_a) & _find_attributes(written_b))
-    for measure in pair.a.amounts.keys() & pair.b.amounts.keys():
-        one, other = pair.a.amounts[measure], pair.b.amounts[measure]
-        if not one.differs(other) or (measure == COUNT and not same_attribute):
-            continue
-        shared = pair.shared
-        if len(shared) >= (
-            MINIMUM_SHARED if same_attribute else ANY_AMOUNT
-        ) and not pair.is_modified_otherwise(shared):
-            detail = f"{one.written} against {other.written}"
-            yield _make_opposition("number", pair, detail, shared, 0.5)
-
-
-def _find_bounds(written: frozenset[str]) -> frozenset[bool]:
-    return frozenset(is_low for is_low, signs in _BOUNDS.items() if written & signs)
-
-
-def _find_attributes(written: frozenset[str]) -> frozenset[str]:
-    return frozenset(_ATTRIBUTES[word] for word in written & _ATTRIBUTES.keys())
-
-
 def _find_opposed_names(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield sentences with a name of their own each, of which one says that it is the only one."""
     if pair.has_title:
@@ -199,7 +137,7 @@ def _find_opposed_names(pair: ClaimPair) -> Iterator[Opposition]:
     shared = pair.shared - names
     if len(shared) >= MANY_SHARED and not pair.is_modified_otherwise(shared, names):
         detail = f"{min(own_a)} against {min(own_b)}"
-        yield _make_opposition("value", pair, detail, shared, 0.4)
+        yield make_opposition("value", pair, detail, shared, 0.4)
 
 
 def _find_denials(pair: ClaimPair) -> Iterator[Opposition]:
@@ -218,12 +156,14 @@ def _find_denials(pair: ClaimPair) -> Iterator[Opposition]:
         return
     shared = pair.shared
     subject = shared - denied_a - denied_b
+    if not denying.is_title and not subject & pair.a.terms & pair.b.terms:
+        return  # "There is no limit on their side": nothing but what it denies is common
     least = MINIMUM_SHARED if _begins_with_shared(denying, other) else MANY_SHARED + 1
-    if _weigh(subject, pair) >= least and not pair.is_modified_otherwise(
+    if weigh(subject, pair) >= least and not pair.is_modified_otherwise(
         shared | denied_a | denied_b
     ):
         detail = "one denies what the other states"
-        yield _make_opposition("negation", pair, detail, subject, 0.45)
+        yield make_opposition("negation", pair, detail, subject, 0.45)
 
 
 def _have_other_objects(a: Claim, b: Claim, verbs: frozenset[str]) -> bool:
@@ -251,12 +191,14 @@ def _find_removals(pair: ClaimPair) -> Iterator[Opposition]:
         return
     shared = pair.shared
     if not pair.is_modified_otherwise(shared):
-        yield _make_opposition("negation", pair, "one says that it was removed", shared, 0.45)
+        yield make_opposition("negation", pair, "one says that it was removed", shared, 0.45)
 
 
 def _removes(claim: Claim, other: Claim) -> bool:
     """Say whether a sentence says that something was removed that the other one still uses."""
-    if len(claim.removed) < MINIMUM_SHARED or other.removed or other.sentence.negations:
+    if len(claim.removed) < MINIMUM_SHARED or other.removed:
+        return False
+    if other.sentence.negations and not _STILL & other.written:
         return False
     return claim.removed <= other.terms and not _PAST & other.written
 
@@ -265,18 +207,22 @@ def _find_opposed_states(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield what is on and off, sensitive and insensitive, allowed and forbidden."""
     if pair.a.makes_exception or pair.b.makes_exception:
         return
-    if pair.a.sentence.phases != pair.b.sentence.phases:
-        return
     shared = pair.shared
+    if pair.a.sentence.phases != pair.b.sentence.phases and len(shared) <= MANY_SHARED:
+        return
     if len(shared) < MINIMUM_SHARED:
         return
     state = _find_opposed_words(pair.a, pair.b) or _find_opposed_words(pair.b, pair.a)
     permission = _is_permission_denied(pair.a, pair.b) or _is_permission_denied(pair.b, pair.a)
-    if not state and not (permission and len(shared) >= MANY_SHARED):
+    texts = pair.a.sentence.text, pair.b.sentence.text
+    least = MANY_SHARED + (not all(_STRONG.search(text) for text in texts))
+    if not state and not (permission and len(shared) >= least):
         return
+    if not state and pair.a.amounts and pair.b.amounts:
+        return  # never below 3, and up to 12
     if not pair.is_modified_otherwise(shared):
         detail = state or "allowed against forbidden"
-        yield _make_opposition("opposite", pair, detail, shared, 0.45)
+        yield make_opposition("opposite", pair, detail, shared, 0.45)
 
 
 def _find_opposed_words(claim: Claim, other: Claim) -> str:
@@ -284,7 +230,9 @@ def _find_opposed_words(claim: Claim, other: Claim) -> str:
     if claim.sentence.negations or other.sentence.negations or claim.tells or other.tells:
         return ""
     ours, theirs = claim.written, other.written
-    if ours & _ON and theirs & _OFF and not (ours & _OFF or theirs & _ON):
+    text, other_text = claim.sentence.text.casefold(), other.sentence.text.casefold()
+    is_on = _ON.search(text) and not _OFF.search(text)
+    if is_on and _OFF.search(other_text) and not _ON.search(other_text):
         return "on against off"
     for word in ours - theirs:
         head, hyphen, tail = word.rpartition("-")
@@ -313,4 +261,4 @@ def _find_opposed_orders(pair: ClaimPair) -> Iterator[Opposition]:
         return
     if one.first & other.first and one.second & other.second and not one.first & other.second:
         detail = "before against after"
-        yield _make_opposition("opposite", pair, detail, one.first & other.first, 0.5)
+        yield make_opposition("opposite", pair, detail, one.first & other.first, 0.5)

@@ -10,10 +10,12 @@ from itertools import pairwise
 from typing import Final
 
 from commonplace.memory.engine.claims.amounts import Amount, is_unit, read_amounts
+from commonplace.memory.engine.claims.asides import sets_another_apart
+from commonplace.memory.engine.claims.contrasts import find_contrasts
 from commonplace.memory.engine.claims.kinds import Mention, find_mentions
+from commonplace.memory.engine.claims.synonyms import join_words, read_word
 from commonplace.memory.engine.lexicon import words
 from commonplace.memory.engine.sentences import SENTENCE_CHARACTERS, Sentence, split_sentences
-from commonplace.memory.engine.terms import terms_of_word
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[._/+#'\u2019-][^\W_]+)*|[,;:.()]")
 _ELISION: Final = re.compile(r"^(?:[cdjlmnst]|qu)['\u2019](?=\w)")
@@ -31,25 +33,27 @@ _STATED_EXCEPTION: Final = re.compile(
 )
 # What happened once, not what holds.
 _TOLD: Final = re.compile(
-    r"(?i)\b(?:was|were|did|had|could|in 20\d\d|n['\u2019](?:a|ont|avait) pas"
-    r"|\w{3,}(?:ait|aient) pas)\b|(?:couldn|didn|wasn|weren|hadn)['\u2019]t"
+    r"(?i)\b(?:was|were|did|had|could|timed out|in 20\d\d|n['\u2019](?:a|ont|avait) pas"
+    r"|\w{3,}(?:ait|aient) pas|\w{3,}aient|était|avait)\b|(?:couldn|didn|wasn|weren|hadn)['\u2019]t"
 )
 _COMPARING: Final = re.compile(
     r"(?i)\b(?:longer|shorter|higher|lower|larger|smaller|bigger|faster|slower|half|twice)\b"
     r"|\bplus (?:long|court|haut|bas|grand|petit)e?s? que\b"
 )
 _EXCLUSIVE: Final = re.compile(
-    r"(?i)\b(?:only|sole|solely|single|all|every|everything|always|exclusively|no other|never|each"
-    r"|nothing else|nowhere else|anything else|any other|no longer|whatever|seule?s?|uniquement"
-    r"|tous|toutes|tout|toute|exclusivement|nulle part|aucun|aucune|jamais|chaque)\b"
+    r"(?i)\b(?:only|sole|solely|exclusively|no other|nothing else|nowhere else|anything else"
+    r"|any other|no longer|seule?s?|uniquement|exclusivement|nulle part|aucune? autre"
+    r"|rien d['\u2019]autre)\b"
 )
 _PERMITTED: Final = re.compile(
     r"(?i)\b(?:(?:is|are|be) (?:allowed|permitted|fine|ok|okay|welcome)|allowed to|feel free"
-    r"|it['\u2019]s (?:fine|ok|okay)|may(?! not)|can(?! ?not)|autorisée?s?|permise?s?|peut"
+    r"|it['\u2019]s (?:fine|possible|ok|okay)|may(?! not)|can(?! ?not)|autorisée?s?"
+    r"|permise?s?|peut"
     r"|peuvent)\b"
 )
 _FORBIDDEN: Final = re.compile(
-    r"(?i)\b(?:forbidden|prohibited|banned|disallowed|not allowed|not permitted|may not|must not"
+    r"(?i)\b(?:forbidden|prohibited|banned|disallowed|refuses?|not allowed|not permitted|may not"
+    r"|must not"
     r"|mustn['\u2019]t|never|cannot|can['\u2019]t|do not|don['\u2019]t|interdite?s?|défendu|jamais"
     r"|ne (?:doit|doivent|peut|peuvent) (?:pas|jamais))\b"
 )
@@ -57,6 +61,10 @@ _REMOVAL: Final = re.compile(
     r"(?i)\b(?:was|were|has been|have been|is|are) (?:removed|dropped|retired|decommissioned"
     r"|abolished|taken down|gone|shut down|discontinued|deleted)\b"
     r"|\b(?:a|ont) été (?:supprimée?s?|retirée?s?|abandonnée?s?|arrêtée?s?)\b(?! (?:par|au profit))"
+)
+_REMOVED_ACTIVELY: Final = re.compile(
+    r"(?i)\b(?:we|i|nous|on a|avons) (?:have )?(?:deleted|removed|dropped|retired|took out"
+    r"|shut down|decommissioned|supprimé|retiré|abandonné|arrêté) (?P<old>[^,;:.]+)"
 )
 _REMOVED_WORDS: Final = 3  # before "was removed", what it was
 _NAME: Final = re.compile(
@@ -73,7 +81,8 @@ _LABEL: Final = re.compile("[b-z]")
 _PLAIN: Final = words(
     "use uses using run runs keep keeps call calls set sets write writes read reads need needs "
     "make makes take takes add adds see work works want new old every each any all only same one "
-    "two first last next still now should would chaque même seul seule encore nouveau nouvelle"
+    "two first last next big large small long short more daily many few several given still now "
+    "should would chaque même seul seule encore nouveau nouvelle"
 )
 _EARLIER: Final = words("before avant")
 _ORDER: Final = re.compile(r"(?i)\b(before|after|avant|après|once)\b")
@@ -82,10 +91,12 @@ _ORDER_STEM: Final = 4  # letters: "publish" and "publication" are one step
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word: its first term, empty if it is not compared, and how it was written."""
+    """A word: its first term, empty if it is not compared, how it was written, all its terms."""
 
     term: str
     written: str
+    terms: tuple[str, ...] = ()
+    has_article: bool = False  # no word before it is its modifier: "deleted the feed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,7 @@ class Phrase:
     tokens: tuple[Token, ...]
     terms: frozenset[str]
     modifiers: Mapping[str, Mapping[str, str]]  # of a term: those right before it, as written
+    followers: Mapping[str, Mapping[str, str]]  # of a term: those right behind it, as written
     labels: Mapping[str, frozenset[str]]  # of a term: single letters right behind it
 
     @property
@@ -128,9 +140,11 @@ class Claim:
     makes_exception: bool
     tells: bool  # of something that happened
     compares: bool  # with another amount
+    contrasts: frozenset[tuple[int, str]]  # words that tell its subject from another
     is_exclusive: bool
     permits: bool
     forbids: bool
+    is_aside: bool  # of another thing, to tell it apart
 
     @property
     def terms(self) -> frozenset[str]:
@@ -146,10 +160,12 @@ class Claims:
     title: Phrase
     terms: frozenset[str]
     content: frozenset[str]  # the terms without the title
+    contrasts: frozenset[tuple[int, str]]
+    title_contrasts: frozenset[tuple[int, str]]
     has_exception: bool
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=256)  # about 20 kB each; an add compares its entry with a dozen others
 def read_claims(title: str, content: str) -> Claims:
     """Read an entry."""
     entry = f"{title} {content}"
@@ -158,12 +174,16 @@ def read_claims(title: str, content: str) -> Claims:
         _read_claim(sentence, entry, is_title=at == 0 and sentence.text == heading)
         for at, sentence in enumerate(split_sentences(title, content))
     )
+    tokens = _read_tokens(heading)
+    heading_contrasts = find_contrasts(frozenset(token.written for token in tokens))
     return Claims(
         claims,
         heading,
-        _read_phrase(_read_tokens(heading)),
-        frozenset().union(*(claim.terms for claim in claims)),
+        _read_phrase(tokens),
+        frozenset().union(*(claim.terms for claim in claims if not claim.is_aside)),
         frozenset().union(*(claim.terms for claim in claims if not claim.is_title)),
+        frozenset().union(heading_contrasts, *(claim.contrasts for claim in claims)),
+        heading_contrasts,
         any(_STATED_EXCEPTION.search(claim.sentence.text) for claim in claims),
     )
 
@@ -183,36 +203,49 @@ def _read_claim(sentence: Sentence, entry: str, *, is_title: bool) -> Claim:
         _find_removed(text),
         _read_order(text),
         bool(_EXCEPTION.search(text)),
-        bool(_TOLD.search(text)),
-        bool(_COMPARING.search(text)),
+        bool(_TOLD.search(text.partition(": ")[0])),
+        bool(_COMPARING.search(text.partition(", which")[0])),
+        find_contrasts(frozenset(token.written for token in tokens)),
         bool(_EXCLUSIVE.search(text)),
         bool(_PERMITTED.search(text)),
         bool(_FORBIDDEN.search(text)),
+        not is_title and sets_another_apart(text),
     )
 
 
 def _read_tokens(text: str) -> tuple[Token, ...]:
-    found = []
+    found: list[Token] = []
+    has_article = False
     for piece in _WORD.findall(text):
         written = _ELISION.sub("", piece.casefold())
         if written not in _ARTICLES:
-            terms = terms_of_word(written) if written[0].isalnum() else ()
-            found.append(Token(terms[0] if terms else "", written))
+            terms = read_word(written) if written[0].isalnum() else ()
+            if found and (joined := join_words(found[-1].written, written)):
+                found[-1] = Token(joined, found[-1].written, (joined,))
+                terms = ()
+            found.append(Token(terms[0] if terms else "", written, terms, has_article))
+        has_article = written in _ARTICLES
     return tuple(found)
 
 
 def _read_phrase(tokens: tuple[Token, ...]) -> Phrase:
     modifiers: dict[str, dict[str, str]] = {}
+    followers: dict[str, dict[str, str]] = {}
     labels: dict[str, set[str]] = {}
     for before, token in pairwise(tokens):
         if token.term and _is_modifier(before) and before.term != token.term:
+            if token.has_article:
+                continue
             modifiers.setdefault(token.term, {})[before.term] = before.written
+            if _is_modifier(token):
+                followers.setdefault(before.term, {})[token.term] = token.written
         if before.term and _LABEL.fullmatch(token.written):
             labels.setdefault(before.term, set()).add(token.written)
     return Phrase(
         tokens,
-        frozenset(token.term for token in tokens if token.term),
+        frozenset(term for token in tokens for term in token.terms),
         modifiers,
+        followers,
         {term: frozenset(letters) for term, letters in labels.items()},
     )
 
@@ -241,6 +274,9 @@ def _find_denied(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _find_removed(text: str) -> frozenset[str]:
+    if match := _REMOVED_ACTIVELY.search(text):
+        terms = [token.term for token in _read_tokens(match["old"]) if token.term]
+        return frozenset(terms[:_REMOVED_WORDS])
     match = _REMOVAL.search(text)
     if match is None:
         return frozenset()

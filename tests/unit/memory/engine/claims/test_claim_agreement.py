@@ -6,8 +6,11 @@ import pytest
 
 from commonplace.memory.engine.claims.agreement import (
     ClaimPair,
+    are_contrasted_by_titles,
+    have_other_subjects,
     name_two_things,
     pair_claims,
+    titles_have_other_subjects,
 )
 from commonplace.memory.engine.claims.reading import read_claims
 
@@ -72,3 +75,79 @@ def test_titles_that_differ_in_a_value_do_not() -> None:
     first = read_claims("JWT expiry is 15 minutes", "JWT expiry is 15 minutes.")
     second = read_claims("JWT expiry is 24 hours", "JWT expiry is 24 hours.")
     assert not name_two_things(first, second)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            ("Winches of the pier are greased", "Winches get grease each 18 days at the pier."),
+            ("Pulleys of the pier are oiled", "Pulleys get oil each 72 hours at the pier."),
+        ),
+        (
+            ("Les treuils du quai", "Les treuils du quai sont graissés tous les mois."),
+            ("Les poulies du quai", "Les poulies du quai sont huilées chaque semaine."),
+        ),
+        (
+            (
+                "Winches of the pier",
+                "Winches get grease each 18 days. Pulleys have their own plan.",
+            ),
+            ("Pulleys of the pier", "Pulleys get oil each 72 hours."),
+        ),
+    ],
+)
+def test_titles_that_name_what_only_their_entry_speaks_of_have_other_subjects(
+    a: tuple[str, str], b: tuple[str, str]
+) -> None:
+    assert have_other_subjects(read_claims(*a), read_claims(*b))
+    assert have_other_subjects(read_claims(*b), read_claims(*a))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            ("Winches are greased", "Winches of the pier get grease each 18 days."),
+            ("Care of the pier", "The winches of the pier get grease each week."),
+        ),
+        (
+            ("Graissage des treuils", "Les treuils du quai sont graissés tous les mois."),
+            ("Entretien du quai", "Au quai, les treuils sont graissés chaque semaine."),
+        ),
+    ],
+)
+def test_a_word_that_both_entries_say_is_no_subject_of_one(
+    a: tuple[str, str], b: tuple[str, str]
+) -> None:
+    assert not have_other_subjects(read_claims(*a), read_claims(*b))
+
+
+def test_titles_with_words_that_tell_apart_are_contrasted_even_if_an_entry_names_both() -> None:
+    traces = read_claims("Traces of the pier", "Traces last a day. For trends look at the metrics.")
+    metrics = read_claims("Metrics of the pier", "Metrics last a year.")
+    memo = read_claims("How long we look back", "Metrics last a week.")
+    assert are_contrasted_by_titles(traces, metrics)
+    assert not are_contrasted_by_titles(metrics, memo)
+    photos = read_claims("Photos du quai", "Les photos restent un an.")
+    videos = read_claims("Vidéos du quai", "Les vidéos restent un mois, les photos un an.")
+    assert are_contrasted_by_titles(photos, videos)
+
+
+def test_titles_that_go_on_otherwise_behind_a_shared_word_have_other_subjects() -> None:
+    texts = read_claims("Recipe texts are in MongoDB", "They are irregular.")
+    vouchers = read_claims("Recipe vouchers are in MariaDB", "They need transactions.")
+    storage = read_claims("Where recipe texts are", "Recipe texts are in MariaDB.")
+    assert titles_have_other_subjects(texts, vouchers)
+    assert not titles_have_other_subjects(texts, storage)
+
+
+def test_a_word_before_an_article_is_no_modifier() -> None:
+    pair = pair_of_contents(
+        ("Feed", "We deleted the harbour feed."), ("Feed", "Skippers read the harbour feed.")
+    )
+    assert not pair.is_modified_otherwise(pair.shared)
+    pair = pair_of_contents(
+        ("Note", "Big harbours publish coastal feeds."), ("Memo", "Coastal feeds of harbours stop.")
+    )
+    assert not pair.is_modified_otherwise(pair.shared)

@@ -17,6 +17,14 @@ from commonplace.memory.engine.claims.amounts import COUNT, is_unit, read_amount
         ("retried 5 times", "repeats", 5),
         ("after 12 retries", "repeats", 12),
         ("batches of 1,000", COUNT, 1000),
+        ("waits twenty-five seconds", "time", 25),
+        ("attendre vingt-cinq minutes", "time", 25 * 60),
+        ("gardé 24 heures", "time", 24 * 3600),
+        ("one approval is enough", "approval", 1),
+        ("validé par deux personnes", "approval", 2),
+        ("takes a single video at a time", "video", 1),
+        ("une vidéo à la fois", "vidéo", 1),
+        ("six parallel videos", "video", 6),
     ],
 )
 def test_an_amount_is_read_in_its_base_unit(text: str, measure: str, value: float) -> None:
@@ -36,3 +44,21 @@ def test_equal_amounts_in_other_units_do_not_differ() -> None:
 def test_units_of_time_and_size_are_known() -> None:
     assert is_unit("months")
     assert not is_unit("Redis")
+
+
+@pytest.mark.parametrize("text", ["le dimanche à deux heures", "open a video", "one video is long"])
+def test_a_time_of_the_day_and_an_article_are_no_amounts(text: str) -> None:
+    assert not read_amounts(text)
+
+
+def test_percentages_near_the_whole_differ_by_what_is_left() -> None:
+    high, higher = read_amounts("99.5 %")["%"], read_amounts("99.9 %")["%"]
+    assert high.differs(higher)
+    assert not read_amounts("50 %")["%"].differs(read_amounts("51 %")["%"])
+
+
+def test_times_far_apart_are_not_of_one_attribute() -> None:
+    answer, period = read_amounts("350 ms")["time"], read_amounts("four weeks")["time"]
+    assert not answer.is_comparable(period)
+    assert period.is_comparable(read_amounts("deux jours")["time"])
+    assert period.is_comparable(read_amounts("0 s")["time"])

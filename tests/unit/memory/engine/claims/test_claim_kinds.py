@@ -17,12 +17,25 @@ def mentions(text: str) -> set[tuple[str, str, bool]]:
         ("Pull requests go against master.", "branch", "master"),
         ("Exports are written in Latin-1.", "encoding", "latin-1"),
         ("The bucket lives in eu-central-1.", "region", "eu-central-1"),
-        ("ledger-sync is owned by the Payments Core team.", "owner", "Payments Core"),
-        ("Le service est maintenu par l'équipe Offre.", "owner", "Offre"),
+        ("ledger-sync is owned by the Payments Core team.", "owner", "payments core"),
+        ("Le service est maintenu par l'équipe Offre.", "owner", "offre"),
         ("It reads the address from DATABASE_URL.", "variable", "DATABASE_URL"),
         ("Flags are read from config/flags.yaml at startup.", "path", "config/flags.yaml"),
         ("The portal runs on PHP 8.3 now.", "version of php", "8.3"),
         ("The dump starts at 02:15 in the night.", "clock", "02:15"),
+        ("Set PIER_API_HOST before the start.", "variable", "PIER_API_HOST"),
+        ("Edit config/pier.toml by hand.", "path", "config/pier.toml"),
+        ("Local secrets are read from .env.local at start.", "path", ".env.local"),
+        ("The header that names the pier is Pier-Key.", "header", "Pier-Key"),
+        ("Le quai est lu dans la variable QUAI_HOTE.", "variable", "QUAI_HOTE"),
+        ("The pier is called with plain JSON.", "calls", "plain json"),
+        ("The dump starts at half past midnight.", "clock", "00:30"),
+        ("Le quai ferme à minuit.", "clock", "00:00"),
+        ("La paie part le 15 de chaque mois.", "day of month", "15"),
+        ("Cut fixes from release/stable.", "branch", "release/stable"),
+        ("Pull requests go to mainline, the default branch.", "branch", "mainline"),
+        ("Sessions are kept in DynamoDB.", "cache", "dynamodb"),
+        ("Incidents are followed in Microsoft Teams.", "chat", "microsoft teams"),
     ],
 )
 def test_a_value_is_read_with_its_kind(text: str, kind: str, value: str) -> None:
@@ -55,3 +68,17 @@ def test_a_common_word_is_a_value_only_beside_a_word_of_its_kind() -> None:
 
 def test_build_numbers_are_not_versions() -> None:
     assert mentions("Build 12 failed on the linter step.") == set()
+
+
+def test_a_file_below_a_folder_of_releases_is_no_branch() -> None:
+    found = mentions("Notes are read from release/notes.md at startup.")
+    assert ("path", "release/notes.md", False) in found
+    assert not any(kind == "branch" for kind, _, _ in found)
+
+
+def test_words_that_are_also_names_need_a_sign_of_their_kind() -> None:
+    assert not mentions("The parcel tracker efface ses lignes.")
+
+
+def test_a_name_with_a_hyphen_is_a_header_only_behind_that_word() -> None:
+    assert not any(kind == "header" for kind, _, _ in mentions("Pier-Key is a firm of Brest."))

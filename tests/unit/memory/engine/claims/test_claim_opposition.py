@@ -33,6 +33,16 @@ OPPOSED: list[tuple[str, Side, Side]] = [
         ("Garbled answers", "GeoClient is not thread-safe, so each worker makes its own."),
     ),
     (
+        "opposite",
+        ("Rules of the pier", "Lifting wet cargo is forbidden for crane drivers of the pier."),
+        ("Wet cargo", "When it rains it is allowed that crane drivers of the pier lift wet cargo."),
+    ),
+    (
+        "opposite",
+        ("Règles du quai", "Il est interdit aux grutiers du quai de lever une charge humide."),
+        ("Charge humide", "Quand il pleut, les grutiers du quai peuvent lever une charge humide."),
+    ),
+    (
         "negation",
         ("Quotes", "The v1 quotes API was removed."),
         ("Small carriers", "Small carriers call the v1 quotes API every day."),
@@ -57,6 +67,18 @@ OPPOSED: list[tuple[str, Side, Side]] = [
     ),
 ]
 COMPATIBLE: list[tuple[Side, Side]] = [
+    (
+        ("Tide sender", "The tide sender works in batches of 45, below the limit for one call."),
+        ("Tide returns", "Tide returns come by file. There is no limit on their side."),
+    ),
+    (
+        ("Envoi des marées", "L'envoi des marées tient compte de la limite du port."),
+        ("Retours", "Les retours des marées arrivent par fichier. Il n'y a pas de limite."),
+    ),
+    (
+        ("Traffic of the pier", "Traffic of the pier enters by Caddis, every team has its route."),
+        ("Closed doors", "All traffic of the pier is closed between rooms except for Mayfly."),
+    ),
     (
         ("Gateway floor", "The gateway never has below 3 replicas."),
         ("Gateway ceiling", "The gateway scales up to at most 12 replicas."),
@@ -100,8 +122,8 @@ def test_few_contradictions_between_differently_worded_entries_are_invented() ->
     told = [_contradicts(pair["a"], pair["b"]) for pair in pairs]
     actual = [pair["label"] == "contradiction" for pair in pairs]
     right = sum(found and label for found, label in zip(told, actual, strict=True))
-    assert right / sum(told) >= 0.85
-    assert right / sum(actual) >= 0.45
+    assert right / sum(told) >= 0.9
+    assert right / sum(actual) >= 0.6
 
 
 def _contradicts(a: dict[str, str], b: dict[str, str]) -> bool:
