@@ -85,13 +85,13 @@ class ProjectTree:
             raise UnreadableFileError(f"larger than {FILE_BYTES} bytes")
         return None if found is None else found.content
 
-    def files(self, suffix: str) -> TreeFiles:
+    def files(self, suffixes: tuple[str, ...]) -> TreeFiles:
         versions: dict[str, FileVersion] = {}
         after = ""
         while True:
             page = _wait(self._store.inventory(self._owner, self._project, "", after, PAGE))
             for stored in page:
-                if stored.path.endswith(suffix):
+                if stored.path.endswith(suffixes):
                     versions[stored.path.removeprefix("/")] = FileVersion(stored.content_hash)
             if len(page) < PAGE:
                 return TreeFiles(versions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,7 +97,10 @@ def verify(
             ]
             out.print(table(("state", "id", "code", "now", "title"), lines))
         said = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-        say(f"{len(rows)} entries speak of this repository: {said or 'no anchors'}")
+        if rows:
+            say(f"{len(rows)} entries speak of this repository: {said}")
+        else:
+            say("no entry speaks of this repository; tie one to it: memory add --here PATH")
     if counts[AnchorState.CHANGED] or counts[AnchorState.GONE]:
         raise typer.Exit(1)
 
@@ -141,11 +145,13 @@ def cite_group() -> None:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", errors="replace")
+        content = path.read_bytes()
     except OSError as error:
         raise CommonplaceError(
             INVALID_ARGUMENT, f"{path} cannot be read: {error.strerror or error}."
         ) from error
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf_16 else "utf-8", errors="replace")
 
 
 def _read_export(path: Path) -> list[Entry]:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
@@ -16,12 +17,14 @@ from commonplace.memory.anchors import AnchorState, AnchorVerdict, CodeAnchor, L
 from commonplace.memory.code.checkout import CheckoutTree
 from commonplace.memory.code.git import head_commit, last_change
 from commonplace.memory.code.protocol import (
+    FILE_BYTES,
     CodeTree,
     FileVersion,
     LastChange,
     UnreadableFileError,
 )
 from commonplace.memory.code.repositories import Repositories
+from commonplace.memory.code.suffixes import suffixes_of
 from commonplace.memory.code.views import FileView, FileViews, TreeIndex
 from commonplace.memory.engine.code.fingerprint import Fingerprint
 from commonplace.memory.engine.code.states import decide
@@ -31,9 +34,12 @@ log = logging.getLogger("commonplace.memory.code")
 Result = TypeVar("Result")
 INDEX_SECONDS = 5.0  # how old the index of a repository may be in a search
 FIRST_SECONDS = 0.5  # how long a search waits for the first index
+_IndexKey = tuple[str, tuple[str, ...]]  # a repository and suffixes
 KEPT_VERDICTS = 50_000
 KEPT_INDEXES = 64
 MOST_GIT_CALLS = 50  # of one listing
+NAMED_SYMBOLS = 8  # in a hint
+USABLE_FILE = f"Name a text of at most {FILE_BYTES:,} bytes that is not a symbolic link."
 NOT_REACHED = "the repository is not below memory.roots, nor a stored project"
 
 
@@ -93,7 +99,7 @@ class CodeChecker:
         self._repositories = repositories
         self._views = FileViews()
         self._verdicts: LruCache[tuple[str, CodeAnchor], _Kept] = LruCache(KEPT_VERDICTS)
-        self._indexes: LruCache[tuple[str, str], _KeptIndex] = LruCache(KEPT_INDEXES)
+        self._indexes: LruCache[_IndexKey, _KeptIndex] = LruCache(KEPT_INDEXES)
 
     def close(self) -> None:
         """End the process that parses."""
@@ -136,14 +142,17 @@ class CodeChecker:
         try:
             view = self._views.view(tree, anchor.path, tree.version(anchor.path))
         except UnreadableFileError as error:
-            raise _not_found(anchor, f"The file {anchor.path} cannot be used: {error}.") from error
+            problem = f"The file {anchor.path} cannot be used: {error}."
+            raise _not_found(anchor, problem, hint=USABLE_FILE) from error
         if view is None:
-            raise _not_found(anchor, f"The repository has no file {anchor.path}.")
+            hint = "Write / between folders." if "\\" in anchor.path else None
+            problem = f"The repository {anchor.repository} has no file {anchor.path}."
+            raise _not_found(anchor, problem, hint=hint)
         if anchor.symbol is None:
             first, last = anchor.lines or (1, len(view.text.lines))
             span = view.text.trim(first, last)
             if span is None or last > len(view.text.lines):
-                raise _not_found(anchor, f"{anchor.path} has no text at {anchor.place}.")
+                raise _no_text(anchor, len(view.text.lines))
             found = str(view.text.fingerprint([span if anchor.lines else (first, last)]))
             return replace(anchor, lines=span if anchor.lines else None, hash=found, commit=commit)
         symbol, spans = _find_symbol(view, anchor)
@@ -156,7 +165,7 @@ class CodeChecker:
     ) -> tuple[AnchorVerdict, ...]:
         """Return the state of each anchor. Blocks; see `check`."""
         trees: dict[str, CodeTree | None] = {}
-        refreshed: set[tuple[str, str]] = set()
+        refreshed: set[_IndexKey] = set()
         verdicts = []
         for anchor in anchors:
             if anchor.repository not in trees:
@@ -169,7 +178,7 @@ class CodeChecker:
         return tuple(verdicts)
 
     def _decide(
-        self, tree: CodeTree, anchor: CodeAnchor, fresh: bool, refreshed: set[tuple[str, str]]
+        self, tree: CodeTree, anchor: CodeAnchor, fresh: bool, refreshed: set[_IndexKey]
     ) -> AnchorVerdict:
         key = tree.identity, anchor
         kept = self._verdicts.get(key)
@@ -192,14 +201,13 @@ class CodeChecker:
         return verdict
 
     def _index(
-        self, tree: CodeTree, path: str, fresh: bool, refreshed: set[tuple[str, str]]
+        self, tree: CodeTree, path: str, fresh: bool, refreshed: set[_IndexKey]
     ) -> TreeIndex:
-        name = path.rpartition("/")[2]
-        suffix = f".{name.rpartition('.')[2]}" if "." in name.lstrip(".") else name
-        key = tree.identity, suffix
+        suffixes = suffixes_of(path)
+        key = tree.identity, suffixes
         kept = self._indexes.get(key)
         if kept is None:
-            kept = _KeptIndex(TreeIndex(tree, self._views, suffix))
+            kept = _KeptIndex(TreeIndex(tree, self._views, suffixes))
             self._indexes.put(key, kept)
         if not fresh:
             kept.refresh_later()
@@ -267,9 +275,21 @@ def _find_symbol(view: FileView, anchor: CodeAnchor) -> tuple[str, Sequence[Line
     named = [name for name in symbols if name.endswith((f".{wanted}", f" > {wanted}"))]
     if len(named) == 1:
         return named[0], symbols[named[0]]
-    hint = f"Name one of: {', '.join((named or list(symbols))[:8])}." if symbols else None
+    near = named or get_close_matches(wanted, symbols, NAMED_SYMBOLS) or list(symbols)
+    hint = f"Name one of: {', '.join(near[:NAMED_SYMBOLS])}." if symbols else None
     problem = "has no symbol" if not named else "has several symbols"
     raise _not_found(anchor, f"{anchor.path} {problem} {wanted}.", hint=hint)
+
+
+def _no_text(anchor: CodeAnchor, count: int) -> Exception:
+    """Say why there is no text at the lines of an anchor, in a file of `count` lines."""
+    if not count or anchor.lines is None:
+        return _not_found(anchor, f"{anchor.path} is empty.", hint=USABLE_FILE)
+    if anchor.lines[1] > count:
+        problem = f"{anchor.path} ends with line {count}."
+    else:
+        problem = f"{anchor.place} has only empty lines."
+    return _not_found(anchor, problem, hint="Give lines that have text.")
 
 
 def _not_found(anchor: CodeAnchor, message: str, hint: str | None = None) -> Exception:

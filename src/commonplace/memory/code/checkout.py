@@ -5,25 +5,33 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace.memory.anchors import path_problem
+from commonplace.memory.code.git import is_sparse
 from commonplace.memory.code.protocol import FILE_BYTES, FileVersion, TreeFiles, UnreadableFileError
 
-MOST_FILES = 20_000  # of one suffix
+MOST_FILES = 20_000  # of one kind
 MOST_FOLDERS = 20_000
 DEEPEST = 64
 SETTLED_NANOSECONDS = 100_000_000  # clocks of file systems are coarse: a younger file may change
 SKIPPED = frozenset(
-    (".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__", ".tox", ".mypy_cache", "site")
+    (".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__", ".tox", ".mypy_cache")
 )
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MISSING = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
 LINK = "a symbolic link is not followed"
+SPARSE = "the checkout is sparse: some files are left out"
+EMPTY = "the folder of the repository is empty"
+UNREADABLE = "the repository cannot be read"
+DEEP = f"folders nested deeper than {DEEPEST} were not compared"
+SUBMODULE = "its submodule is not checked out"
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*(\S.*?)/*\s*$", re.MULTILINE)
 
 
 class CheckoutTree:
@@ -33,12 +41,26 @@ class CheckoutTree:
         self.root = root
         self.identity = f"folder:{root}"
 
-    def version(self, path: str) -> FileVersion | None:
+    def _version(self, path: str) -> FileVersion | None:
         with self._parent(path) as folder:
             if folder is None:
                 return None
             status = _status(path.rpartition("/")[2], folder)
         return None if status is None else _version_of(status)
+
+    def version(self, path: str) -> FileVersion | None:
+        found = self._version(path)
+        if found is None and self._is_in_missing_submodule(path):
+            raise UnreadableFileError(SUBMODULE)
+        return found
+
+    def _is_in_missing_submodule(self, path: str) -> bool:
+        content = self.read(".gitmodules") or b""
+        return any(
+            path.startswith(f"{place}/") and not (self.root / place / ".git").exists()
+            for place in _SUBMODULE.findall(content.decode("utf-8", "replace"))
+            if not path_problem(place)
+        )
 
     def read(self, path: str) -> bytes | None:
         with self._parent(path) as folder:
@@ -59,28 +81,34 @@ class CheckoutTree:
             raise UnreadableFileError("not a text")
         return content
 
-    def files(self, suffix: str) -> TreeFiles:
+    def files(self, suffixes: tuple[str, ...]) -> TreeFiles:
         versions: dict[str, FileVersion] = {}
         folders = [("", 0)]
         visited = 0
+        gap = SPARSE if is_sparse(self.root) else ""
         while folders:
             folder, depth = folders.pop()
             visited += 1
             if visited > MOST_FOLDERS or len(versions) >= MOST_FILES:
                 return TreeFiles(versions, f"only {len(versions)} files were compared")
-            for entry in _entries(self.root / folder):
+            found = _entries(self.root / folder)
+            if found is None or (not folder and all(entry.name == ".git" for entry in found)):
+                gap = UNREADABLE if found is None else EMPTY
+            for entry in found or ():
                 path = folder + entry.name
                 try:
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in SKIPPED and depth < DEEPEST:
+                        if depth >= DEEPEST:
+                            gap = gap or DEEP
+                        elif entry.name not in SKIPPED:
                             folders.append((f"{path}/", depth + 1))
-                    elif entry.name.endswith(suffix) and entry.is_file(follow_symlinks=False):
+                    elif entry.name.endswith(suffixes) and entry.is_file(follow_symlinks=False):
                         status = entry.stat(follow_symlinks=False)
                         if status.st_size <= FILE_BYTES and not path_problem(path):
                             versions[path] = _version_of(status)
                 except OSError:
                     continue  # removed since
-        return TreeFiles(versions)
+        return TreeFiles(versions, gap)
 
     @contextlib.contextmanager
     def _parent(self, path: str) -> Iterator[int | None]:
@@ -93,7 +121,7 @@ class CheckoutTree:
             try:
                 handles.append(os.open(self.root, _FOLDER))
             except OSError as error:
-                raise UnreadableFileError("the repository cannot be read") from error
+                raise UnreadableFileError(UNREADABLE) from error
             for part in path.split("/")[:-1]:
                 try:
                     handles.append(os.open(part, _FOLDER, dir_fd=handles[-1]))
@@ -109,12 +137,13 @@ class CheckoutTree:
                 os.close(handle)
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: Path) -> list[os.DirEntry[str]] | None:
+    """Return what a folder has, in order; None if it cannot be read."""
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
     except OSError:
-        return []
+        return None
 
 
 def _is_link(name: str, folder: int) -> bool:

@@ -22,6 +22,7 @@ _DEEPEST = 5  # references to references
 _NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99}?)(?:\.git)?/*\s*\Z")
 _REFERENCE = re.compile(r"refs/[A-Za-z0-9][\w./+@-]{0,250}")
 _ORIGIN = re.compile(r'\[remote "origin"\]([^\[]*)', re.DOTALL)
+_SPARSE = re.compile(r"^\s*sparseCheckout\s*=\s*true\s*$", re.IGNORECASE | re.MULTILINE)
 _URL = re.compile(r"^\s*url\s*=\s*(\S.*)$", re.MULTILINE)
 # Configuration of a repository can name programs: none of these is needed to read its history.
 _HARMLESS = (
@@ -50,11 +51,25 @@ def is_bare(folder: Path) -> bool:
 
 
 def repository_names(top: Path) -> tuple[str, ...]:
-    """Return the names of a repository: of its origin, if it has one, and of its folder."""
-    found = _ORIGIN.search(_read(_common_folder(top), "config"))
+    """Return the names of a repository: of its origin, if it has one, and of its folder.
+
+    A linked work tree has the name of its main folder too.
+    """
+    common = _common_folder(top)
+    found = _ORIGIN.search(_read(common, "config"))
     url = _URL.search(found[1]) if found else None
     name = _NAME.search(re.split(r"[/:\\]", url[1].rstrip("/ \t\r"))[-1]) if url else None
-    return tuple(dict.fromkeys(([name[1]] if name else []) + [top.name]))
+    main = [common.parent.name] if common.name == ".git" else []
+    return tuple(dict.fromkeys(([name[1]] if name else []) + main + [top.name]))
+
+
+def is_sparse(top: Path) -> bool:
+    """Tell whether some files of the commit are left out of the checkout on purpose."""
+    own, common = _git_folder(top), _common_folder(top)
+    return any(
+        _SPARSE.search(_read(folder, name))
+        for folder, name in ((own, "config.worktree"), (common, "config"))
+    )
 
 
 def head_commit(top: Path) -> str:
@@ -130,7 +145,7 @@ def _git_folder(top: Path) -> Path:
 def _common_folder(top: Path) -> Path:
     own = _git_folder(top)
     shared = _read(own, "commondir").strip()
-    return own / shared if shared else own
+    return Path(os.path.normpath(own / shared)) if shared else own
 
 
 def _find_packed(folder: Path, name: str) -> str:

@@ -26,7 +26,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class TreeFiles:
-    """The files of a repository with a suffix, and why some are missing."""
+    """The files of a repository with some suffixes, and why some are missing."""
 
     versions: Mapping[str, FileVersion]
     gap: str = ""
@@ -48,8 +48,8 @@ class CodeTree(Protocol):
         """Return the content of a file, None if there is none; raises UnreadableFileError."""
         ...
 
-    def files(self, suffix: str) -> TreeFiles:
-        """Return the files whose names end with a suffix such as `.py`."""
+    def files(self, suffixes: tuple[str, ...]) -> TreeFiles:
+        """Return the files whose names end with one of some suffixes such as `.py`."""
         ...
 
 

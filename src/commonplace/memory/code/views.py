@@ -100,22 +100,22 @@ class FileViews:
 
 
 class TreeIndex:
-    """The hashes of the lines of all files of a suffix, to find texts that moved.
+    """The hashes of the lines of all files of some suffixes, to find texts that moved.
 
     Implements `OtherFiles`. Refreshing reads only the files that changed.
     """
 
-    def __init__(self, tree: CodeTree, views: FileViews, suffix: str) -> None:
+    def __init__(self, tree: CodeTree, views: FileViews, suffixes: tuple[str, ...]) -> None:
         self._tree = tree
         self._views = views
-        self._suffix = suffix
+        self._suffixes = suffixes
         self._lines: dict[str, tuple[FileVersion, bytes]] = {}
         self.generation = 0  # counts the times that something had changed
         self.gap = ""
 
     def refresh(self) -> None:
         """Look at the files again."""
-        listed = self._tree.files(self._suffix)
+        listed = self._tree.files(self._suffixes)
         lines: dict[str, tuple[FileVersion, bytes]] = {}
         changed = listed.gap != self.gap or self.generation == 0
         for path, version in listed.versions.items():

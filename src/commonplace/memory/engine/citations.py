@@ -43,7 +43,8 @@ class Citation:
             return True
         if _clean(self.following).casefold().startswith(wanted):
             return True
-        is_beginning = wanted.startswith(claimed) and wanted[len(claimed) :][:1] in ("", " ")
+        is_word_cut = wanted[len(claimed) :][:1].isalnum()
+        is_beginning = wanted.startswith(claimed) and not is_word_cut
         cut = _END.search(self.following)
         is_cut = cut is not None and _SHORTENED.match(self.following, cut.start()) is not None
         return (is_beginning and len(claimed.split()) >= LEAST_WORDS) or (

@@ -22,6 +22,7 @@ from commonplace.memory.anchors import (
 from commonplace.memory.errors import INVALID_ANCHOR, failure
 
 MOST_ANCHORS = ANCHORS
+FORM = '{"path": "src/a.py", "symbol": "Store.add"}, or "lines": "10-20" in place of the symbol'
 SHOWN_STALE = 3  # anchors that a mark names
 _LINES = re.compile(r"(\d{1,8})(?:-(\d{1,8}))?")
 
@@ -80,7 +81,12 @@ def read_anchor_inputs(
                 )
             )
         except ValueError as error:
-            raise failure(INVALID_ANCHOR, f"{error}.", field=f"anchors.{number}") from error
+            raise failure(
+                INVALID_ANCHOR,
+                f"Anchor {number + 1}: {error}.",
+                hint=f"Write {FORM}.",
+                field=f"anchors.{number}",
+            ) from error
     return tuple(anchors)
 
 

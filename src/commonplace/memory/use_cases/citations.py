@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.citations import Citation, find_citations
 from commonplace.memory.model import Entry, EntryStatus
@@ -22,13 +25,25 @@ class CitationCheck:
         self._anchors = anchors
 
     async def check(self, tenant: Tenant, text: str) -> tuple[CheckedCitation, ...]:
-        """Return every citation of a text with its status."""
-        return tuple([await self._check(tenant, found) for found in find_citations(text)])
+        """Return every citation of a text with its status; each is looked up once."""
+        known: dict[tuple[str, str], CheckedCitation] = {}
+        candidates: dict[str, Sequence[Entry]] = {}
+        checked = []
+        for found in find_citations(text):
+            reference = found.reference.upper()
+            if reference not in candidates:
+                candidates[reference] = await self._store.with_prefix(
+                    tenant, reference, MOST_CANDIDATES, deleted=True
+                )
+            key = reference, found.following
+            if key not in known:
+                known[key] = await self._check(tenant, found, candidates[reference])
+            checked.append(replace(known[key], citation=found))
+        return tuple(checked)
 
-    async def _check(self, tenant: Tenant, citation: Citation) -> CheckedCitation:
-        candidates = await self._store.with_prefix(
-            tenant, citation.reference.upper(), MOST_CANDIDATES, deleted=True
-        )
+    async def _check(
+        self, tenant: Tenant, citation: Citation, candidates: Sequence[Entry]
+    ) -> CheckedCitation:
         if len(candidates) > 1:  # a short id: the title decides
             named = [entry for entry in candidates if citation.claimed_title]
             named = [entry for entry in named if citation.names(entry.title)]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant
 from commonplace.memory.anchors import AnchorState, CodeAnchor, path_problem
 from commonplace.memory.code.checker import CodeChecker
-from commonplace.memory.code.git import find_top, repository_names
+from commonplace.memory.code.git import find_top, is_bare, repository_names
 from commonplace.memory.code.repositories import Repositories
 from commonplace.memory.errors import ANCHOR_NOT_FOUND, failure
 from commonplace.memory.model import Entry, EntryStatus
 from commonplace.memory.results import AnchoredEntry
 from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.use_cases.anchoring import PAGE, AnchorReview
+
+_LINES = re.compile(r"\d+(?:-\d+)?")
+_LIKE_LINES = re.compile(r"(?=.*\d)[\d-]+")
 
 
 async def verify_folder(
@@ -88,14 +92,20 @@ def take_from_checkout(place: str, working: Path) -> CodeAnchor:
 
     Raises ANCHOR_NOT_FOUND.
     """
+    if not place.strip(":"):
+        raise failure(
+            ANCHOR_NOT_FOUND, "No path is given.", hint="Write PATH, PATH:10-20 or PATH:SYMBOL."
+        )
     path, part = _split_place(place, working)
     top = find_top(path.parent) or working
     if top not in path.parents:
         raise failure(ANCHOR_NOT_FOUND, f"{place} is not below the working folder.")
     relative = path.relative_to(top).as_posix()
-    if path_problem(relative):
-        raise failure(ANCHOR_NOT_FOUND, f"{place} is not a file of a repository.")
+    if path_problem(relative) or is_bare(top):
+        raise failure(ANCHOR_NOT_FOUND, f"{place} is not a checked-out file of a repository.")
     names = repository_names(top)
+    if _LIKE_LINES.fullmatch(part) and not _LINES.fullmatch(part):
+        raise failure(ANCHOR_NOT_FOUND, f"{place}: lines are written 10 or 10-20.")
     lines, symbol = _read_part(part)
     checker = CodeChecker(Repositories(given=top, names=names))
     try:
@@ -124,7 +134,7 @@ def _absolute(working: Path, path: str) -> Path:
 
 
 def _read_part(part: str) -> tuple[tuple[int, int] | None, str | None]:
-    first, _, last = part.partition("-")
-    if first.isdecimal() and (last.isdecimal() or (not last and "-" not in part)):
+    if _LINES.fullmatch(part):
+        first, _, last = part.partition("-")
         return (int(first), int(last or first)), None
     return None, part or None

@@ -69,7 +69,19 @@ def test_here_takes_anchors_from_the_checkout(typed: Typed) -> None:
     assert "code src/store.py:Store.add of shop: valid" in typed("show", id_)[1]
 
 
-@pytest.mark.parametrize("place", ["none.py", "store.py:99", "store.py:Nothing", "/etc/passwd"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "none.py",
+        "store.py:99",
+        "store.py:Nothing",
+        "/etc/passwd",
+        "",
+        ":",
+        "store.py:3-",
+        "store.py:-3",
+    ],
+)
 def test_here_refuses_what_is_not_in_the_checkout(typed: Typed, place: str) -> None:
     code, _ = typed("add", "bug", "T", "--here", place)
     assert code == 2
@@ -126,6 +138,11 @@ def test_citations_are_checked(typed: Typed, shop: Path) -> None:
     code, found = as_json(typed, "cite", "check", str(notes))
     statuses = [(c["line"], c["status"]) for c in found["citations"]]
     assert (code, statuses) == (1, [(1, "other_title"), (2, "not_found"), (3, "ok")])
+    notes.write_text(f"[{id_}] Store.add commits\n" * 2)
+    code, found = as_json(typed, "cite", "check", str(notes))
+    assert (code, [c["line"] for c in found["citations"]]) == (0, [1, 2])
+    notes.write_text(f"[{id_}] Another title\n", "utf-16")
+    assert typed("cite", "check", str(notes))[0] == 1
     (shop / "src" / "store.py").write_text("")
     notes.write_text(f"[{id_}] Store.add commits under the lock")
     code, found = as_json(typed, "cite", "check", str(notes))
@@ -151,6 +168,15 @@ def test_verify_refuses_a_repository_without_checked_out_files(typed: Typed, sho
     bare = shop.parent / "bare" / "shop"
     subprocess.run(["git", "clone", "-q", "--bare", str(shop), str(bare)], check=True)
     assert typed("verify", "--repo", str(bare))[0] == 2
+
+
+def test_here_refuses_files_of_a_bare_repository(
+    typed: Typed, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = shop.parent / "shop.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(shop), str(bare)], check=True)
+    monkeypatch.chdir(bare)
+    assert typed("add", "bug", "T", "--here", "HEAD")[0] == 2
 
 
 def test_stale_names_a_change_that_is_not_committed(typed: Typed, shop: Path) -> None:

@@ -66,6 +66,55 @@ def test_a_text_is_followed_to_another_file_and_lost_with_it(
     assert state(checker, anchor) == "valid"
 
 
+@pytest.mark.parametrize("place", ["site/a.py", "a.pyi", "src/site/b.py"])
+def test_a_text_is_found_wherever_its_language_may_be(
+    checker: CodeChecker, shop: Path, place: str
+) -> None:
+    anchor = take(checker)
+    (shop / place).parent.mkdir(parents=True, exist_ok=True)
+    (shop / "a.py").rename(shop / place)
+    assert state(checker, anchor) == "moved"
+
+
+def test_javascript_that_becomes_typescript_is_moved(checker: CodeChecker, shop: Path) -> None:
+    (shop / "cart.js").write_text(
+        "export function add(a, b) {\n  const c = a + b;\n  return c;\n}\n"
+    )
+    anchor = take(checker, "add", "cart.js")
+    (shop / "cart.js").rename(shop / "cart.ts")
+    assert state(checker, anchor) == "moved"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ((2, 90), "a.py ends with line 3"),
+        ((4, 4), "a.py ends with line 3"),
+        ((2, 2), "b.py:2 has only empty lines"),
+        (None, "empty.py is empty"),
+    ],
+)
+def test_why_lines_have_no_text_is_said(
+    checker: CodeChecker, shop: Path, lines: tuple[int, int] | None, said: str
+) -> None:
+    (shop / "b.py").write_text("x = 1\n\ny = 2\n")
+    (shop / "empty.py").write_text("")
+    with pytest.raises(CommonplaceError, match=said):
+        checker.take_now(
+            LOCAL_TENANT, CodeAnchor("shop", said.split(".py")[0] + ".py", None, lines)
+        )
+
+
+def test_a_symbol_that_is_not_there_is_answered_with_the_nearest(
+    checker: CodeChecker, shop: Path
+) -> None:
+    names = [f"other_{number}" for number in range(20)]
+    (shop / "a.py").write_text("".join(f"def {n}():\n    pass\n" for n in names) + SOURCE)
+    with pytest.raises(CommonplaceError) as raised:
+        take(checker, "laod")
+    assert raised.value.hint == "Name one of: load."
+
+
 def test_a_file_that_becomes_a_link_a_pipe_or_too_large_is_unknown(
     checker: CodeChecker, shop: Path
 ) -> None:

@@ -66,7 +66,7 @@ def test_links_are_refused_wherever_they_are(folder: Path) -> None:
             tree.read(path)
         with pytest.raises(UnreadableFileError, match="link"):
             tree.version(path)
-    assert list(tree.files(".py").versions) == ["src/a.py"]
+    assert list(tree.files((".py",)).versions) == ["src/a.py"]
 
 
 def test_pipes_folders_large_files_and_binaries_are_not_compared(folder: Path) -> None:
@@ -87,14 +87,59 @@ def test_folders_nested_deeply_and_names_that_are_not_text_are_survived(folder: 
     deep.mkdir(parents=True)
     (deep / "z.py").write_text("z = 1\n")
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.py")).write_text("q = 1\n")
-    listed = CheckoutTree(folder).files(".py").versions
-    assert "src/a.py" in listed
-    assert not any(path.endswith("z.py") for path in listed)
+    found = CheckoutTree(folder).files((".py",))
+    assert "src/a.py" in found.versions
+    assert not any(path.endswith("z.py") for path in found.versions)
+    assert found.gap == "folders nested deeper than 64 were not compared"
 
 
 def test_a_folder_that_is_not_there_is_unreadable_and_not_empty(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError):
         CheckoutTree(tmp_path / "gone").version("a.py")
+
+
+def test_a_folder_that_is_empty_or_cannot_be_listed_has_a_gap(tmp_path: Path) -> None:
+    assert "cannot be read" in CheckoutTree(tmp_path / "nothing").files((".py",)).gap
+    (tmp_path / "unmounted" / ".git").mkdir(parents=True)
+    assert "empty" in CheckoutTree(tmp_path / "unmounted").files((".py",)).gap
+    deep = tmp_path / "deep"
+    place = deep
+    for _ in range(20):
+        place = place / ("d" * 100)
+    place.mkdir(parents=True)
+    here = os.open(place, os.O_RDONLY)
+    try:
+        for _ in range(22):  # a path of more bytes than the system takes
+            os.mkdir("d" * 100, dir_fd=here)
+            inside = os.open("d" * 100, os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = inside
+    finally:
+        os.close(here)
+    assert "cannot be read" in CheckoutTree(deep).files((".py",)).gap
+
+
+def test_files_left_out_of_a_sparse_checkout_are_not_missing(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    (folder / "docs" / "b.py").write_text("y = 2\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    assert CheckoutTree(folder).files((".py",)).gap == ""
+    git(folder, "sparse-checkout", "set", "src")
+    listed = CheckoutTree(folder).files((".py",))
+    assert (list(listed.versions), "sparse" in listed.gap) == (["src/a.py"], True)
+
+
+def test_a_file_of_a_submodule_that_is_not_checked_out_is_unreadable(folder: Path) -> None:
+    (folder / ".gitmodules").write_text('[submodule "lib"]\n\tpath = vendor/lib\n\turl = ../lib\n')
+    (folder / "vendor" / "lib").mkdir(parents=True)
+    tree = CheckoutTree(folder)
+    with pytest.raises(UnreadableFileError, match="submodule"):
+        tree.version("vendor/lib/l.py")
+    assert tree.version("vendor/other.py") is None
+    (folder / "vendor" / "lib" / ".git").write_text("gitdir: ../../.git/modules/lib\n")
+    assert tree.version("vendor/lib/l.py") is None
 
 
 def test_the_commit_and_the_name_are_read_without_git(folder: Path) -> None:
@@ -111,7 +156,9 @@ def test_the_commit_and_the_name_are_read_without_git(folder: Path) -> None:
     assert repository_names(folder) == ("market", "shop")
     git(folder, "worktree", "add", "-q", "../branch")
     assert head_commit(folder.parent / "branch") == commit
-    assert repository_names(folder.parent / "branch") == ("market", "branch")
+    assert repository_names(folder.parent / "branch") == ("market", "shop", "branch")
+    git(folder, "remote", "remove", "origin")
+    assert repository_names(folder.parent / "branch") == ("shop", "branch")
 
 
 def test_the_last_change_is_told_and_nothing_of_the_repository_runs(folder: Path) -> None:

@@ -37,6 +37,9 @@ def test_footnotes_years_and_words_are_no_citations(text: str) -> None:
         ("as [01HX123] says", "Fix CORS Safari header", True),
         ("see [01HX123].", "Fix CORS Safari header", True),
         ("[01HX123] Fix the timeout", "Fix CORS Safari header", False),
+        ("[01HX123] « Déployer le vendredi »", "Déployer le vendredi, jamais", True),
+        ("[01HX123] Postgres locks", "Postgres locks: use advisory ones", True),
+        ("[01HX123] Postgres loc", "Postgres locks: use advisory ones", False),
         ("[01HX123] Fix", "Fix CORS Safari header", False),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.code.checker import CodeChecker
 from commonplace.memory.code.repositories import Repositories
@@ -81,8 +82,11 @@ def test_the_hash_is_computed_at_add_and_the_state_at_every_read(
     (shop / "store.py").rename(shop / "shelf.py")
     (shop / "shelf.py").write_text(SOURCE)
     assert states(anchored, id_) == ["moved", "moved"]
+    (shop / "read.me").write_text("A shop.\n")
     (shop / "shelf.py").unlink()
     assert states(anchored, id_) == ["gone", "gone"]
+    (shop / "read.me").unlink()
+    assert states(anchored, id_) == ["unknown", "unknown"]
     shop.rmdir()
     assert states(anchored, id_) == ["unknown", "unknown"]
 
@@ -208,7 +212,21 @@ def test_an_anchor_that_names_nothing_is_refused_and_nothing_is_saved(
 ) -> None:
     error = anchored.error("rekall_add", type="bug", title="T", project="shop", anchors=[anchor])
     assert error.code.name == code
+    assert error.hint
     assert anchored("memory_list")["total"] == 0
+
+
+def test_a_wrong_anchor_is_answered_with_its_form(anchored: Calls) -> None:
+    def refused(anchors: object) -> CommonplaceError:
+        return anchored.error("rekall_add", type="bug", title="T", project="shop", anchors=anchors)
+
+    takes = "An object in anchors takes: hash, lines, path, repository, symbol."
+    assert refused(["store.py"]).hint == takes
+    assert refused([{"file": "store.py"}]).hint == takes
+    assert '"lines": "10-20"' in (refused([{"path": "store.py", "lines": "L3"}]).hint or "")
+    missing = refused([{"path": "src\\other.py"}])
+    assert "The repository shop has no file" in missing.message
+    assert missing.hint == "Write / between folders."
 
 
 def test_the_last_part_of_a_symbol_is_enough_if_only_one_has_it(anchored: Calls) -> None:

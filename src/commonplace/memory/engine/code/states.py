@@ -123,7 +123,8 @@ def _find_elsewhere(
                 return _at(anchor, AnchorState.MOVED, file.path, name, _around(spans))
         place = _find_text(anchor, wanted, file) if symbols is None else None
         if place is not None:
-            return _at(anchor, AnchorState.MOVED, file.path, anchor.symbol, place)
+            lines = place if anchor.lines else None
+            return _at(anchor, AnchorState.MOVED, file.path, anchor.symbol, lines)
     return None
 
 
@@ -136,7 +137,11 @@ def _find_similar(
         return None
     symbol = anchor.symbol
     if symbol is None:
-        return None if own is not None else _at(anchor, AnchorState.CHANGED, file.path, None, None)
+        if own is not None:
+            return None
+        place = _find_text(anchor, wanted, file) if anchor.lines else None
+        state = AnchorState.CHANGED if place is None else AnchorState.MOVED
+        return _at(anchor, state, file.path, None, place)
     symbols = file.symbols() or {}
     if symbol in symbols:  # a text of one line is recognised here, in the file of another name
         same = own is None and file.text.digest_of(symbols[symbol]) == wanted.digest

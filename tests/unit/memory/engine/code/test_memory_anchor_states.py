@@ -106,6 +106,14 @@ def test_a_definition_of_one_line_moves_with_its_renamed_file() -> None:
     assert state(anchor_on(old, "Args"), None, other) == ("changed", "b.rs:Args")
 
 
+def test_one_line_moves_with_its_renamed_file() -> None:
+    line = anchor_on(OLD, lines=(6, 6))
+    renamed = File("b.py", f"import os\n{ADD}\n\nprint(1)", {"Store.add": [(2, 5)]})
+    assert state(line, None, renamed) == ("moved", "b.py:7")
+    assert state(line, None, File("b.py", f"import os\n{ADD}\nprint(2)")) == ("changed", "b.py")
+    assert state(WHOLE, None, File("b.py", f"import os\n{ADD}\nprint(1)")) == ("moved", "b.py")
+
+
 def test_a_text_that_is_nowhere_is_gone() -> None:
     other = File("b.py", "print(2)", {})
     assert state(SYMBOL, File("a.py", "print(3)", {}), other) == ("gone", "")
