@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -79,6 +79,13 @@ class PlainCatalogue:
 
     async def choose_id(self, caller: AuthContext, wanted: str) -> str:
         return wanted if wanted not in self.submitted else f"{wanted}-2"
+
+    async def find_promoted(self, caller: AuthContext, lessons: Collection[str]) -> list[str]:
+        return [
+            id_
+            for id_, (_, submitted) in self.submitted.items()
+            if not submitted.keys().isdisjoint(lessons)
+        ]
 
     async def preview(self, caller: AuthContext, draft: RuleDraft, lessons: int) -> Any:
         return {**asdict(draft), "lessons": lessons}

@@ -1,8 +1,8 @@
-"""Pages of results."""
+"""Pages of results, and batches of work."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -39,3 +39,26 @@ def trim_page(fetched: Sequence[Item], limit: int) -> ResultPage[Item]:
     The extra result only tells that there are more.
     """
     return ResultPage(fetched[:limit], len(fetched) > limit)
+
+
+def in_batches(
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    most_size: int,
+    most_items: int | None = None,
+) -> Iterator[list[Item]]:
+    """Yield items in order in lists of at most a total size and a number.
+
+    An item that is larger than the size is alone in its batch.
+    """
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if batch and (total + size > most_size or len(batch) == most_items):
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += size
+    if batch:
+        yield batch

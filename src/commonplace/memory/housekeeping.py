@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
 from commonplace.memory.model import Decision, Entry, Link, Suggestion, SuggestionType
@@ -46,6 +46,7 @@ class BulkDecision:
     decision: Decision
     matched: Mapping[SuggestionType, int]  # all that the filter admits
     decided: tuple[Suggestion, ...] = ()
+    tried: int = 0  # the best that matched, as many as one call decides
     links: tuple[Link, ...] = ()
     merged: tuple[Merge, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)  # reasons by id of a suggestion
@@ -55,8 +56,13 @@ class BulkDecision:
 
     @property
     def remaining(self) -> int:
-        """Return how many that matched are still undecided."""
-        return sum(self.matched.values()) - len(self.decided)
+        """Return how many that matched are left for another call."""
+        return sum(self.matched.values()) - self.tried
+
+    @property
+    def decided_elsewhere(self) -> int:
+        """Return how many somebody else decided meanwhile."""
+        return self.tried - len(self.decided) - len(self.refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class TimelineFilter:
     project: str | None = None
     entry_id: str | None = None
     kinds: tuple[EventKind, ...] = tuple(EventKind)
+    zone: tzinfo = UTC  # of the days that are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,7 @@ class PurgeCounts:
     entry_ids: tuple[str, ...] = ()
     revisions: int = 0
     is_overwritten: bool = True  # the freed space in files too
+    kept: int = 0  # named entries that are not deleted
 
     @property
     def is_empty(self) -> bool:

@@ -359,6 +359,18 @@ def test_a_deleted_entry_leads_to_the_successor_of_two_that_are_purged(memory: C
     assert memory("rekall_show", id=ids[0])["superseded_by"]["id"] == ids[3]
 
 
+def test_a_purge_says_that_an_entry_which_is_not_deleted_stays(memory: Calls) -> None:
+    kept, deleted = memory.add("Kept", "Quartz."), memory.add("Deleted", "Topaz.")
+    memory("memory_update", id=kept, content="Garnet.")
+    memory("memory_delete", id=deleted)
+    counted = memory("memory_purge", ids=[kept, deleted], dry_run=True)
+    done = memory("memory_purge", ids=[kept, deleted])
+    for answer in (counted, done):
+        assert (answer["purged"], answer["revisions"]) == (1, 2)
+        assert "not deleted: 1" in answer["hint"]
+    assert memory("rekall_show", id=kept)["content"] == "Garnet."
+
+
 def test_a_purge_needs_entries_or_an_age(memory: Calls) -> None:
     entry = memory.add("Kept")
     assert memory.error("memory_purge").code.name == "INVALID_ARGUMENT"

@@ -24,6 +24,7 @@ from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import has_hidden
+from commonplace.kernel.paging import in_batches
 from commonplace.kernel.paths import spell_segment
 
 INVENTORY_PAGE = 1_000
@@ -102,7 +103,8 @@ class FolderImport:
         self.report.ignored = len(scan.ignored)
         existing = await self._inventory()
         done = 0
-        for batch in _batches(self._plan(scan.files, existing)):
+        planned_files = self._plan(scan.files, existing)
+        for batch in in_batches(planned_files, _size_of, BATCH_BYTES, WRITES_AT_ONCE):
             await asyncio.gather(
                 *(self._store(planned, existing.get(planned.path)) for planned in batch)
             )
@@ -216,19 +218,12 @@ class FolderImport:
             self.report.deleted += await self._service.delete(self._caller, self._project, path)
 
 
-def _batches(planned: Iterator[_Planned]) -> Iterator[list[_Planned]]:
-    """Yield files that are read and written together: few and small enough for memory."""
-    batch: list[_Planned] = []
-    room = BATCH_BYTES
-    for file in planned:
-        batch.append(file)
-        with contextlib.suppress(OSError):  # reading it reports the error
-            room -= file.candidate.source.stat().st_size
-        if len(batch) == WRITES_AT_ONCE or room <= 0:
-            yield batch
-            batch, room = [], BATCH_BYTES
-    if batch:
-        yield batch
+def _size_of(planned: _Planned) -> int:
+    """Return the size of a file, 0 if it cannot be told: reading it reports the error."""
+    try:
+        return planned.candidate.source.stat().st_size
+    except OSError:
+        return 0
 
 
 async def store_text(

@@ -37,6 +37,7 @@ from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.hidden_characters import has_hidden
+from commonplace.kernel.paging import in_batches
 
 BATCH_BYTES = 2_000_000
 BUSY_TRIES = 5
@@ -276,19 +277,11 @@ class FolderSync:
         report: SyncReport,
     ) -> Iterator[list[SyncWrite]]:
         """Yield steps that are applied together, with the content they store."""
-        batch: list[SyncWrite] = []
-        room = BATCH_BYTES
-        for step in steps:
-            write = self._reader.write_of(step, files.get(step.path), report.skipped)
-            if write is None:
-                continue
-            batch.append(write)
-            room -= len(write.content)
-            if len(batch) == MAX_STEPS or room <= 0:
-                yield batch
-                batch, room = [], BATCH_BYTES
-        if batch:
-            yield batch
+        writes = (
+            self._reader.write_of(step, files.get(step.path), report.skipped) for step in steps
+        )
+        present = (write for write in writes if write is not None)
+        return in_batches(present, lambda write: len(write.content), BATCH_BYTES, MAX_STEPS)
 
     async def _apply_batch(
         self, batch: Sequence[SyncWrite], report: SyncReport, options: SyncOptions

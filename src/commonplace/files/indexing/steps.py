@@ -14,6 +14,7 @@ from commonplace.files.extracts.model import ExtractChange, Extraction, Extracto
 from commonplace.files.model import IndexChange, Job
 from commonplace.files.store.protocol import IndexSource, IndexStep
 from commonplace.files.symbols import FileSymbols
+from commonplace.kernel.paging import in_batches
 from commonplace.search.code.structure import Structure
 from commonplace.search.lexical.text import ANALYSIS_VERSION
 
@@ -127,11 +128,8 @@ def batches(steps: Sequence[IndexStep]) -> Iterator[list[IndexStep]]:
     for step in steps:
         places[step.job.tenant, step.job.project].append(step)
     for batch in places.values():
-        begin, size = 0, 0
-        for at, step in enumerate(batch):
-            chunks = len(step.terms) + len(step.change.removed)
-            if size and size + chunks > STEP_CHUNKS:
-                yield batch[begin:at]
-                begin, size = at, 0
-            size += chunks
-        yield batch[begin:]
+        yield from in_batches(batch, _count_chunks, STEP_CHUNKS)
+
+
+def _count_chunks(step: IndexStep) -> int:
+    return len(step.terms) + len(step.change.removed)

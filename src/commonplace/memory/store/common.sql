@@ -37,6 +37,10 @@ ON CONFLICT DO NOTHING RETURNING id;
 SELECT id FROM memory_links
 WHERE tenant = :tenant AND source_id = :source_id AND target_id = :target_id AND relation = :relation;
 
+-- name: delete_link
+DELETE FROM memory_links
+WHERE tenant = :tenant AND source_id = :source_id AND target_id = :target_id AND relation = :relation;
+
 -- name: links_outgoing
 SELECT e.id, e.title, l.relation
 FROM memory_links l JOIN memory_entries e ON e.tenant = l.tenant AND e.id = l.target_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
@@ -41,11 +41,12 @@ from commonplace.memory.store.rows import (
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
-from commonplace.memory.store.units import BULK_SECONDS, LOCK_SECONDS, UnitsOfWork
+from commonplace.memory.store.units import UnitsOfWork
 from commonplace.search.lexical.index_writer import IndexWriter
-from commonplace.storage.relational import SqlConnection
+from commonplace.storage.relational import Row, SqlConnection
 
 PURGED_AT_ONCE = 500  # entries in one transaction, so that other changes need not wait long
+DAY_CHARACTERS, MINUTE_CHARACTERS = 10, 16  # of a time, as ISO 8601 writes it
 MERGE = "merge"  # action in the history
 
 
@@ -107,7 +108,7 @@ class RelationalHousekeeping:
                     rows.add_link(link)
             return tuple(decided)
 
-        return await self._units.commit(work, tenant, BULK_SECONDS)
+        return await self._units.commit_bulk(work, tenant)
 
     async def decided(self, tenant: Tenant) -> tuple[Suggestion, ...]:
         rows = await self._units.scan(
@@ -144,7 +145,7 @@ class RelationalHousekeeping:
             rows.refresh_suggestions([kept.id, other.id])
             return Merge(before, kept, other, link, copied)
 
-        return await self._units.commit(work, tenant, LOCK_SECONDS)
+        return await self._units.commit(work, tenant)
 
     # Reports of use
 
@@ -173,7 +174,7 @@ class RelationalHousekeeping:
             )
             return rows.usage([report.entry_id])[report.entry_id]
 
-        return await self._units.commit(work, tenant, LOCK_SECONDS)
+        return await self._units.commit(work, tenant)
 
     # Timeline
 
@@ -191,9 +192,9 @@ class RelationalHousekeeping:
         def scan(connection: SqlConnection) -> EntryTimeline:
             rows = self._rows(connection, tenant)
             found = rows.execute("timeline", **filters, limit=limit, offset=offset).fetchall()
-            days: dict[str, dict[EventKind, int]] = {}
-            for day, kind, count in rows.execute("timeline_days", **filters):
-                days.setdefault(str(day), {})[EventKind(kind)] = int(count)
+            characters = DAY_CHARACTERS if wanted.zone is UTC else MINUTE_CHARACTERS
+            counted = rows.execute("timeline_days", **filters, characters=characters)
+            days = _count_days(counted.fetchall(), wanted.zone)
             total = sum(count for kinds in days.values() for count in kinds.values())
             return EntryTimeline(tuple(_event(*row) for row in found), days, total)
 
@@ -239,7 +240,9 @@ class RelationalHousekeeping:
                 stripped = rows.execute("strip_revisions", **_revisions(scope))
                 revisions += len(stripped.fetchall())
             self._postings.remove(
-                connection, partition(tenant), [document_key(entry) for entry in entries]
+                connection,
+                partition(tenant),
+                [document_key(entry) for entry in entries if entry.id in purged],
             )
             self._postings.drop_unused_terms(connection, partition(tenant))
             counts = PurgeCounts(tuple(purged), revisions)
@@ -253,7 +256,7 @@ class RelationalHousekeeping:
                 )
             return counts
 
-        return await self._units.commit(work, tenant, BULK_SECONDS)
+        return await self._units.commit_bulk(work, tenant)
 
     async def overwrite_freed_space(self) -> bool:
         return await self._units.overwrite_freed_space()
@@ -291,6 +294,19 @@ def _revisions(scope: PurgeScope) -> RowValues:
     named = as_json(list(scope.entry_ids)) if scope.entry_ids else None
     before = iso(scope.before) if scope.history else "0001-01-01T00:00:00.000Z"
     return {"before": before, "ids": named}
+
+
+def _count_days(rows: Sequence[Row], zone: tzinfo) -> dict[str, dict[EventKind, int]]:
+    """Return the events of each kind by day of a zone, from counts by UTC day or minute."""
+    days: dict[str, dict[EventKind, int]] = {}
+    for at, kind, count in rows:
+        day = str(at)
+        if zone is not UTC:
+            moment = datetime.fromisoformat(day).replace(tzinfo=UTC)
+            day = moment.astimezone(zone).date().isoformat()
+        kinds = days.setdefault(day, {})
+        kinds[EventKind(kind)] = kinds.get(EventKind(kind), 0) + int(count)
+    return {day: dict(sorted(kinds.items())) for day, kinds in days.items()}
 
 
 def _event(

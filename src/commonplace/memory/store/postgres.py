@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.store.relational import RelationalMemoryStore
+from commonplace.memory.store.units import BULK_SECONDS, LOCK_SECONDS
 from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
@@ -30,13 +31,30 @@ class PostgresUnits:
     async def scan(self, work: Callable[[PostgresConnection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def commit(
-        self, work: Callable[[PostgresConnection], Result], tenant: Tenant, seconds: float
-    ) -> Result:
+    async def commit(self, work: Callable[[PostgresConnection], Result], tenant: Tenant) -> Result:
         """Run a change under the tenant's lock.
 
         Of two equal entries added at once the second sees the first, and word counts never collide.
         """
+        return await self._commit(work, tenant, LOCK_SECONDS)
+
+    async def commit_bulk(
+        self, work: Callable[[PostgresConnection], Result], tenant: Tenant
+    ) -> Result:
+        """Run a change that may add many rows to few.
+
+        Plans that fit the few would read all rows for each new one.
+        """
+
+        def planned(connection: PostgresConnection) -> Result:
+            connection.plan_each_time()
+            return work(connection)
+
+        return await self._commit(planned, tenant, BULK_SECONDS)
+
+    async def _commit(
+        self, work: Callable[[PostgresConnection], Result], tenant: Tenant, seconds: float
+    ) -> Result:
         lock = f"memory {tenant}"
         return await self._database.write(work, lock=lock, lock_timeout_seconds=seconds)
 

@@ -206,7 +206,8 @@ WHERE v.tenant = :tenant AND v.at >= :since::timestamptz AND v.at < :until::time
 ORDER BY v.at DESC, v.entry_id DESC, v.kind LIMIT :limit OFFSET :offset;
 
 -- name: timeline_days
-SELECT to_char(v.at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), v.kind, count(*)
+-- By day (10 characters of the time) or by minute (16).
+SELECT left(to_char(v.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI'), :characters::int), v.kind, count(*)
 FROM memory_events v LEFT JOIN memory_entries e ON :project::text IS NOT NULL AND e.tenant = :tenant AND e.id = v.entry_id
 WHERE v.tenant = :tenant AND v.at >= :since::timestamptz AND v.at < :until::timestamptz
   AND v.kind = ANY (ARRAY(SELECT jsonb_array_elements_text(:kinds::jsonb)))

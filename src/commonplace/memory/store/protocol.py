@@ -154,7 +154,8 @@ class MemoryStore(Protocol):
         """Change an entry and add its previous state to the history.
 
         Raises DUPLICATE_ENTRY if another active entry has the same text. Deleting an entry
-        reactivates what only it superseded; restoring it supersedes that again.
+        reactivates what only it superseded, or points it to the entry's own successor; restoring
+        it supersedes that again.
         """
         ...
 

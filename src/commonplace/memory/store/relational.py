@@ -39,7 +39,8 @@ from commonplace.memory.store.rows import (
     read_suggestion,
 )
 from commonplace.memory.store.tenant_rows import TenantRows
-from commonplace.memory.store.units import BULK_SECONDS, LOCK_SECONDS, UnitsOfWork
+from commonplace.memory.store.units import UnitsOfWork
+from commonplace.memory.ulid import Ulids
 from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.relational import SqlConnection
 
@@ -74,6 +75,7 @@ class RelationalMemoryStore:
         self.units = units
         self._queries = queries
         self._postings = postings
+        self._ulids = Ulids()
         self.housekeeping = RelationalHousekeeping(units, queries, postings)
 
     def _rows(self, connection: SqlConnection, tenant: Tenant) -> TenantRows:
@@ -92,7 +94,7 @@ class RelationalMemoryStore:
                 self._postings.put_soon(connection, partition(tenant), indexed)
             return known
 
-        return await self.units.commit(work, tenant, LOCK_SECONDS)
+        return await self.units.commit(work, tenant)
 
     async def add_all(
         self,
@@ -130,7 +132,7 @@ class RelationalMemoryStore:
             return result
 
         try:
-            return await self.units.commit(work, tenant, BULK_SECONDS)
+            return await self.units.commit_bulk(work, tenant)
         except _DryRunError as rolled_back:
             return rolled_back.result
 
@@ -148,16 +150,22 @@ class RelationalMemoryStore:
                     hint="Change that entry, or supersede it.",
                     id=existing,
                 )
-            rows.update(before, entry, action, entry.updated_at)
+            moment = entry.updated_at
+
+            def new_id() -> str:
+                return self._ulids.next(moment)
+
+            rows.update(before, entry, action, moment)
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
                 self._postings.put_soon(connection, partition(tenant), indexed)
                 if before.deleted_at is not None:
-                    rows.supersede_again(entry.id, entry.updated_at)
+                    rows.supersede_again(entry.id, moment)
+                    rows.release_restored(entry, new_id, moment)
             else:
-                rows.reactivate_superseded(entry.id, entry.updated_at)
+                rows.release_superseded(entry, new_id, moment)
 
-        await self.units.commit(work, tenant, LOCK_SECONDS)
+        await self.units.commit(work, tenant)
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None:
         row = await self.units.look(
@@ -248,6 +256,7 @@ class RelationalMemoryStore:
     async def add_link(self, tenant: Tenant, link: Link) -> None:
         def work(connection: SqlConnection) -> None:
             rows = self._rows(connection, tenant)
+            rows.forget_reverted_link(link)
             if not rows.add_link(link):
                 row = rows.execute_row("link_id", link_row(tenant, link)).fetchone()
                 raise failure(
@@ -257,7 +266,7 @@ class RelationalMemoryStore:
                     link_id=row[0] if row else None,
                 )
 
-        await self.units.commit(work, tenant, LOCK_SECONDS)
+        await self.units.commit(work, tenant)
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood:
         def look(connection: SqlConnection) -> Neighbourhood:
@@ -305,7 +314,7 @@ class RelationalMemoryStore:
                 )
             return len(added)
 
-        return await self.units.commit(work, tenant, LOCK_SECONDS)
+        return await self.units.commit(work, tenant)
 
     async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
         rows = await self.units.look(
@@ -357,7 +366,7 @@ class RelationalMemoryStore:
                 rows.add_link(link)  # if they are linked by now, that is fine
             return suggestion
 
-        return await self.units.commit(work, tenant, LOCK_SECONDS)
+        return await self.units.commit(work, tenant)
 
     # Whole tenants
 
@@ -370,7 +379,7 @@ class RelationalMemoryStore:
             )
             return len(entries)
 
-        return await self.units.commit(work, tenant, BULK_SECONDS)
+        return await self.units.commit_bulk(work, tenant)
 
     async def delete_tenant(self, tenant: Tenant) -> int:
         def work(connection: SqlConnection) -> int:
@@ -384,7 +393,7 @@ class RelationalMemoryStore:
                 connection.execute(self._queries[f"delete_all_{table}"], {"tenant": tenant})
             return counted
 
-        return await self.units.commit(work, tenant, BULK_SECONDS)
+        return await self.units.commit_bulk(work, tenant)
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         def work(connection: SqlConnection) -> int:
@@ -401,7 +410,7 @@ class RelationalMemoryStore:
             self._postings.put(connection, partition(new), [document(entry) for entry in entries])
             return len(entries)
 
-        return await self.units.commit(work, old, BULK_SECONDS)
+        return await self.units.commit_bulk(work, old)
 
     async def counts(self, tenant: Tenant) -> MemoryCounts:
         def scan(connection: SqlConnection) -> MemoryCounts:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.store.relational import RelationalMemoryStore
+from commonplace.memory.store.units import BULK_SECONDS, LOCK_SECONDS
 from commonplace.search.lexical.index_writer import IndexWriter
 from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
@@ -31,11 +32,12 @@ class SqliteUnits:
     async def scan(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def commit(
-        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float
-    ) -> Result:
+    async def commit(self, work: Callable[[Connection], Result], tenant: Tenant) -> Result:
         """Run a change; the whole database has one writer, so the tenant needs no lock."""
-        return await self._database.write(work, lock_timeout_seconds=seconds)
+        return await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
+
+    async def commit_bulk(self, work: Callable[[Connection], Result], tenant: Tenant) -> Result:
+        return await self._database.write(work, lock_timeout_seconds=BULK_SECONDS)
 
     async def count(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work)

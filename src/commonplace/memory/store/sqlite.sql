@@ -200,7 +200,8 @@ WHERE v.tenant = :tenant AND v.at >= :since AND v.at < :until AND v.kind IN (SEL
 ORDER BY v.at DESC, v.entry_id DESC, v.kind LIMIT :limit OFFSET :offset;
 
 -- name: timeline_days
-SELECT substr(v.at, 1, 10), v.kind, count(*)
+-- By day (10 characters of the time) or by minute (16).
+SELECT substr(v.at, 1, :characters), v.kind, count(*)
 FROM memory_events v LEFT JOIN memory_entries e ON :project IS NOT NULL AND e.tenant = :tenant AND e.id = v.entry_id
 WHERE v.tenant = :tenant AND v.at >= :since AND v.at < :until AND v.kind IN (SELECT value FROM json_each(:kinds))
   AND (:project IS NULL OR e.project = :project) AND (:entry_id IS NULL OR :entry_id IN (v.entry_id, v.other_id))

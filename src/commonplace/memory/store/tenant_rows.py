@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,6 +41,7 @@ from commonplace.storage.relational import Row, SqlConnection, SqlRows
 # Actions in the history.
 SUPERSEDE = "supersede"
 REACTIVATE = "bring back"
+REPOINT = "lead on"  # to the successor of a deleted successor
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,11 @@ class TenantRows:
 
     def find_imported(self, entry: Entry) -> str | None:
         """Return the id of an entry with the id or the text of an imported one."""
-        if self.fetch_one("entry", id=entry.id, deleted=True) is not None:
+        by_id = self.execute("entry", id=entry.id, deleted=True)  # both in one round trip
+        by_text = self.execute("known_text", digest=entry.digest)
+        if by_id.fetchone() is not None:
             return entry.id
-        row = self.fetch_one("known_text", digest=entry.digest)
+        row = by_text.fetchone()
         return str(row[0]) if row else None
 
     def insert(self, entry: Entry) -> None:
@@ -135,6 +139,16 @@ class TenantRows:
         self.refresh_suggestions([link.target_id])
         return True
 
+    def forget_reverted_link(self, link: Link) -> None:
+        """Remove an earlier `supersedes` link whose target was reactivated by hand since.
+
+        Otherwise the target could not be superseded by the same entry again.
+        """
+        if link.relation is not RelationType.SUPERSEDES:
+            return
+        if self.get_existing(link.target_id).status is EntryStatus.ACTIVE:
+            self.execute_row("delete_link", link_row(self.tenant, link))
+
     def import_link(
         self, link: Link, known: Mapping[str, str], with_status: Collection[str]
     ) -> bool:
@@ -155,33 +169,62 @@ class TenantRows:
             return False
         return self.add_link(link)
 
-    def reactivate_superseded(self, successor: str, moment: datetime) -> None:
-        """Point what a deleted entry superseded to another successor, or reactivate it."""
-        for before in self._targets(successor):
-            if before.superseded_by != successor:
-                continue
-            others = [
-                link.source_id
-                for link in self._supersedes_links([before.id])
-                if link.target_id == before.id
-            ]
-            present = {entry.id for entry in self.entries("entries_by_id", ids=as_json(others))}
-            left = [id_ for id_ in others if id_ in present]  # without the deleted ones
-            after = replace(before, superseded_by=left[-1] if left else None, updated_at=moment)
-            after = after if left else replace(after, status=EntryStatus.ACTIVE)
+    def release_superseded(
+        self, deleted: Entry, new_id: Callable[[], str], moment: datetime
+    ) -> None:
+        """Point what a deleted entry superseded to another successor, or reactivate it.
+
+        Without another one, that of the deleted entry follows, so that a chain keeps its end.
+        """
+        for before in self._targets(deleted.id):
+            if before.superseded_by == deleted.id:
+                self._release(before, deleted.superseded_by, new_id, moment)
+
+    def release_restored(self, entry: Entry, new_id: Callable[[], str], moment: datetime) -> None:
+        """Do the same for a restored entry whose successor was deleted meanwhile."""
+        if entry.superseded_by is None:
+            return
+        row = self.fetch_one("entry", id=entry.superseded_by, deleted=True)
+        successor = read_entry(row) if row is not None else None
+        if successor is None:
+            self._release(entry, None, new_id, moment)
+        elif successor.deleted_at is not None:
+            self._release(entry, successor.superseded_by, new_id, moment)
+
+    def _release(
+        self, before: Entry, heir: str | None, new_id: Callable[[], str], moment: datetime
+    ) -> None:
+        others = [
+            link.source_id
+            for link in self._supersedes_links([before.id])
+            if link.target_id == before.id
+        ]
+        candidates = [*([heir] if heir else []), *others]
+        present = {entry.id for entry in self.entries("entries_by_id", ids=as_json(candidates))}
+        left = [id_ for id_ in candidates if id_ in present]  # without the deleted ones
+        if not left:
+            after = replace(
+                before, status=EntryStatus.ACTIVE, superseded_by=None, updated_at=moment
+            )
             if self.active_duplicate(after) is None:  # else another entry has its text by now
                 self.update(before, after, REACTIVATE, moment)
+            return
+        successor = left[-1]
+        self._insert_link(Link(new_id(), successor, before.id, RelationType.SUPERSEDES, moment))
+        after = replace(before, superseded_by=successor, updated_at=moment)
+        self.update(before, after, REPOINT, moment)
 
     def supersede_again(self, successor: str, moment: datetime) -> None:
-        """Let a restored successor supersede again what its deletion reactivated.
+        """Let a restored successor supersede again what its deletion released.
 
         Entries that changed since are left alone.
         """
         for before in self._targets(successor):
-            history = self.history(before.id)
-            if not history or history[-1].action != REACTIVATE:
-                continue
-            if history[-1].before["superseded_by"] == successor:
+            released = itertools.takewhile(
+                lambda revision: revision.action in (REACTIVATE, REPOINT),
+                reversed(self.history(before.id)),
+            )
+            if any(revision.before["superseded_by"] == successor for revision in released):
                 self._supersede(before, successor, moment)
 
     def _insert_link(self, link: Link) -> bool:

@@ -10,7 +10,7 @@ from commonplace.storage.relational import SqlConnection
 
 Result = TypeVar("Result")
 LOCK_SECONDS = 10  # processes may share the database: wait rather than refuse an entry
-BULK_SECONDS = 60  # an import or a rebuild may hold the lock for long
+BULK_SECONDS = 60  # so long does an import or a rebuild wait
 
 
 class UnitsOfWork(Protocol):
@@ -24,10 +24,12 @@ class UnitsOfWork(Protocol):
         """Run a read of several statements, or of many rows, in one snapshot."""
         ...
 
-    async def commit(
-        self, work: Callable[[SqlConnection], Result], tenant: Tenant, seconds: float
-    ) -> Result:
-        """Run a change while no other change of this tenant runs; wait that long for it."""
+    async def commit(self, work: Callable[[SqlConnection], Result], tenant: Tenant) -> Result:
+        """Run a change while no other change of this tenant runs."""
+        ...
+
+    async def commit_bulk(self, work: Callable[[SqlConnection], Result], tenant: Tenant) -> Result:
+        """Run a change of any number of rows like `commit`, such as an import or a rebuild."""
         ...
 
     async def count(self, work: Callable[[SqlConnection], Result]) -> Result:

@@ -120,7 +120,9 @@ class SuggestionDecisions:
                 merges.append(merge)
                 decided.append(replace(suggestion, decision=decision))
         saved = tuple(link for s in decided if (link := links.get(s.id)) is not None)
-        return BulkDecision(decision, matched, tuple(decided), saved, tuple(merges), refused)
+        return BulkDecision(
+            decision, matched, tuple(decided), len(found), saved, tuple(merges), refused
+        )
 
     async def reject(self, tenant: Tenant, reference: str) -> Suggestion:
         """Reject a suggestion, so that it is never proposed again."""

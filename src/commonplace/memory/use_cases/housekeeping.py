@@ -88,7 +88,7 @@ class Housekeeping:
         scope = await self._scope(tenant, references, days, history)
         store = self._store.housekeeping
         if dry_run:
-            return await store.count_purgeable(tenant, scope)
+            return _with_kept(await store.count_purgeable(tenant, scope), scope)
         purged: list[str] = []
         revisions = 0
         while True:
@@ -100,7 +100,7 @@ class Housekeeping:
             revisions += counts.revisions
             if not counts.entry_ids or scope.entry_ids:
                 break
-        counts = PurgeCounts(tuple(purged), revisions)
+        counts = _with_kept(PurgeCounts(tuple(purged), revisions), scope)
         if counts.is_empty:
             return counts
         return replace(counts, is_overwritten=await store.overwrite_freed_space())
@@ -113,3 +113,8 @@ class Housekeeping:
         found = [await self._lookup.find(tenant, name, deleted=True) for name in references]
         ids = tuple(dict.fromkeys(entry.id for entry in found))
         return PurgeScope(self._clock(), ids, history)
+
+
+def _with_kept(counts: PurgeCounts, scope: PurgeScope) -> PurgeCounts:
+    """Count the named entries that stay."""
+    return replace(counts, kept=max(0, len(scope.entry_ids) - len(counts.entry_ids)))

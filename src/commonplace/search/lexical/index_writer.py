@@ -17,12 +17,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
+from commonplace.kernel.paging import in_batches
 from commonplace.search.lexical.index_searcher import find_partition, partition_parameters
 from commonplace.search.lexical.write_buffer import WriteBuffer
 from commonplace.search.model import IndexDocument, Partition, Terms, upper_bound
 from commonplace.storage.relational import Row, SqlConnection
 
 PIPELINED = 64  # statements in one pipeline
+BATCH_POSTINGS = 100_000  # in one statement; PostgreSQL takes at most 256 MiB of parsed JSON
 
 
 class IndexWriter:
@@ -191,17 +193,16 @@ class IndexWriter:
     def _add_postings(
         self, connection: SqlConnection, number: int, documents: Sequence[tuple[int, Terms]]
     ) -> None:
-        if not documents:
-            return
-        ids = self._count_terms(connection, number, [terms for _, terms in documents], 1)
-        rows = sorted(
-            (ids[field, term], document_id, frequency, length)
-            for document_id, terms in documents
-            for field, frequencies in terms.items()
-            for length in (sum(frequencies.values()),)
-            for term, frequency in frequencies.items()
-        )
-        connection.execute(self._queries["postings_add"], {"postings": _json(rows)})
+        for batch in in_batches(documents, _count_postings, BATCH_POSTINGS):
+            ids = self._count_terms(connection, number, [terms for _, terms in batch], 1)
+            rows = sorted(
+                (ids[field, term], document_id, frequency, length)
+                for document_id, terms in batch
+                for field, frequencies in terms.items()
+                for length in (sum(frequencies.values()),)
+                for term, frequency in frequencies.items()
+            )
+            connection.execute(self._queries["postings_add"], {"postings": _json(rows)})
 
     def _remove(
         self,
@@ -227,14 +228,15 @@ class IndexWriter:
             ids = [document_id for document_id, _ in removed]
             buffered = self._buffer.take_out(connection, number, ids)
             listed = [document for document in removed if document[0] not in buffered]
-        term_ids = self._count_terms(connection, number, [terms for _, terms in listed], -1)
-        postings = sorted(
-            (term_ids[field, term], document_id)
-            for document_id, fields in listed
-            for field, frequencies in fields.items()
-            for term in frequencies
-        )
-        connection.execute(self._queries["postings_remove"], {"postings": _json(postings)})
+        for batch in in_batches(listed, _count_postings, BATCH_POSTINGS):
+            term_ids = self._count_terms(connection, number, [terms for _, terms in batch], -1)
+            postings = sorted(
+                (term_ids[field, term], document_id)
+                for document_id, fields in batch
+                for field, frequencies in fields.items()
+                for term in frequencies
+            )
+            connection.execute(self._queries["postings_remove"], {"postings": _json(postings)})
 
     def _count_fields(
         self, connection: SqlConnection, number: int, documents: Iterable[Terms], sign: int
@@ -268,6 +270,10 @@ class IndexWriter:
             },
         )
         return {(field, term): term_id for term_id, term, field in rows}
+
+
+def _count_postings(document: tuple[int, Terms]) -> int:
+    return sum(map(len, document[1].values()))
 
 
 def _json(value: object) -> str:

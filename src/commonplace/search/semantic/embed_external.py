@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.json_types import JsonObject
+from commonplace.kernel.paging import in_batches
 from commonplace.search.model import KeyNeededError, Neighbours, Partition, Passage
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.encoder import MAX_TEXT_CHARS
@@ -60,7 +61,7 @@ class ExternalModel:
         import numpy as np
 
         made = [np.zeros((0, self.dimensions), dtype=np.float32)]
-        for batch in _batches(texts):
+        for batch in in_batches(texts, _sent_length, BATCH_CHARACTERS, BATCH_TEXTS):
             answer = self._endpoint.ask_now(self._body(batch), key)
             if self._wrong_length(answer):
                 answer = self._endpoint.ask_now(self._body(batch), key)
@@ -177,15 +178,5 @@ async def query_vector(model: ExternalModel, query: str, model_key: str | None) 
         raise EmbedderUnavailableError(str(error)) from error
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        length = min(len(text), MAX_TEXT_CHARS)
-        if batch and (len(batch) == BATCH_TEXTS or size + length > BATCH_CHARACTERS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += length
-    if batch:
-        yield batch
+def _sent_length(text: str) -> int:
+    return min(len(text), MAX_TEXT_CHARS)

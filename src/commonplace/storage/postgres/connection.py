@@ -39,6 +39,13 @@ class PostgresConnection:
         """
         self.execute("SELECT pg_advisory_xact_lock(hashtextextended(%(key)s, 0))", {"key": key})
 
+    def plan_each_time(self) -> None:
+        """Plan each statement for the tables as they are, until the transaction ends.
+
+        A prepared statement keeps its plan otherwise, until statistics of its tables are collected.
+        """
+        self.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+
     def executemany(
         self, statement: str, rows: Iterable[Mapping[str, Any] | Sequence[Any]]
     ) -> None:
