@@ -59,6 +59,8 @@ class App:
             _ = services.files
             if services.audit is not None:
                 services.audit_shipper.start()
+            if not self.settings.server.read_only:
+                self._start_vector_upkeep()
         elif self.settings.mcp.files.index.workers > 0:
             from commonplace.storage.disk.signal_file import index_request
 
@@ -72,6 +74,15 @@ class App:
         if http:
             services.upkeep.start_checking()
             services.audit_upkeep.start()
+
+    def _start_vector_upkeep(self) -> None:
+        """Build the vector indexes of memory in the background."""
+        from commonplace.bootstrap.memory_upkeep import VectorIndexUpkeep
+        from commonplace.memory.retrieval.postgres_indexes import VectorIndexes
+
+        upkeep = VectorIndexUpkeep(VectorIndexes(self.services.postgres))
+        self.services.on_close(upkeep.close)
+        upkeep.start()
 
     def _check_moved_in(self) -> None:
         """Refuse to start without rules and keys of the folder; warn about the rest."""

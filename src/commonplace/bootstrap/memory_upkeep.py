@@ -1,4 +1,4 @@
-"""Apply the retention of memory while a server runs."""
+"""Apply the retention of memory and keep its vector indexes while a server runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 
 if TYPE_CHECKING:
     from commonplace.bootstrap.services import Services
+    from commonplace.memory.retrieval.postgres_indexes import VectorIndexes
 
 log = logging.getLogger("commonplace.memory")
 
 SWEEP_SECONDS = 3600.0
+INDEX_SECONDS = 600.0
+CANCEL_SECONDS = 0.5  # between two attempts to interrupt a build
 FIRST_SECONDS = 30.0  # a server has other things to do when it starts
 LABEL = "retention"
 
@@ -84,3 +87,29 @@ class MemoryUpkeep:
             "memory retention purged %(purged)d entries and %(revisions)d earlier states", output
         )
         return int(output["purged"])
+
+
+class VectorIndexUpkeep:
+    """A thread that builds and drops indexes; of several servers, one does it at a time."""
+
+    def __init__(self, indexes: VectorIndexes, first_seconds: float = FIRST_SECONDS) -> None:
+        self._indexes = indexes
+        self._first_seconds = first_seconds
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memory-vector-indexes", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop; a build that runs is interrupted, and another server or a later one repeats it."""
+        self._stopping.set()
+        while self._thread.is_alive():
+            self._indexes.stop()
+            self._thread.join(CANCEL_SECONDS)
+
+    def _run(self) -> None:
+        seconds = self._first_seconds
+        while not self._stopping.wait(seconds):
+            seconds = INDEX_SECONDS
+            self._indexes.maintain()

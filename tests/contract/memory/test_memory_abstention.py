@@ -128,3 +128,48 @@ def test_the_newest_lines_of_a_conversation_count_most(judging_memory: Calls) ->
     talk = f"{old}Now the gateway closes idle connections after thirty seconds."
     answer = judging_memory("rekall_search", query="what was decided", context=talk)
     assert answer["results"][0]["title"] == "Idle connections"
+
+
+class EnglishEmbedder(NamedEmbedder):
+    """Reads nothing of a text in another script."""
+
+    def legibility(self, text: str) -> float:
+        return 1.0 if text.isascii() else 0.0
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("ошибка в браузере", "Cyrillic"),
+        ("ブラウザの漢字漢字", "Japanese"),
+        ("浏览器错误", "Chinese"),
+        ("브라우저 오류", "Korean"),
+        ("σφάλμα περιηγητή", "Greek"),
+    ],
+)
+def test_an_unread_script_finds_words_only_and_is_named(
+    tmp_path: Path, query: str, named: str
+) -> None:
+    memory = Calls(tmp_path, embedder=EnglishEmbedder())
+    memory.add("Idle connections", TEXT)
+    answer = memory("rekall_search", query=query)
+    assert (answer["results"], answer["mode"]) == ([], "lexical")
+    assert f"does not read {named}" in answer["hint"]
+    memory.add("Idle gateway", f"{query} {query}")
+    answer = memory("rekall_search", query=query)
+    assert [result["title"] for result in answer["results"]] == ["Idle gateway"]
+    answer = memory("rekall_search", query=query, context="The gateway closes idle connections")
+    assert {result["title"] for result in answer["results"]} >= {"Idle connections"}
+    memory.close()
+
+
+def test_a_weak_answer_without_a_model_names_the_language_that_it_needs(tmp_path: Path) -> None:
+    memory = Calls(tmp_path)
+    memory.add("Délai", "Les connexions inactives sont fermées après trente secondes.")
+    weak = memory("rekall_search", query="pourquoi la passerelle nous coupe-t-elle ?")
+    assert "No embedding model is in use that reads French" in weak["hint"]
+    strong = memory("rekall_search", query="les connexions inactives sont fermées")
+    assert "model" not in strong["hint"]
+    english = memory("rekall_search", query="What is the satellite antenna?")
+    assert "model" not in english["hint"]
+    memory.close()

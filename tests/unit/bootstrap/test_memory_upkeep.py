@@ -1,8 +1,12 @@
-"""The retention of memory purges what is old, of every tenant, and leaves audit records."""
+"""The retention of memory purges what is old, of every tenant, and leaves audit records.
+
+A server on PostgreSQL keeps the vector indexes of memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -87,3 +91,22 @@ def test_a_server_that_may_not_change_anything_does_not_sweep(tmp_path: Path) ->
         upkeep.start()
         upkeep.close()
         assert not (tmp_path / "data" / "memory.db").exists()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_server_keeps_vector_indexes_while_it_runs_if_it_may_write(
+    tmp_path: Path, postgres_url: str, read_only: bool
+) -> None:
+    settings = Settings(data=tmp_path / "data")
+    settings = settings.replace(
+        storage=StorageSettings(url=postgres_url),
+        server=settings.server.replace(read_only=read_only),
+    )
+
+    def is_kept() -> bool:
+        return any(thread.name == "memory-vector-indexes" for thread in threading.enumerate())
+
+    with build(settings) as app:
+        app.start(http=False)
+        assert is_kept() is not read_only
+    assert not is_kept()

@@ -23,6 +23,7 @@ from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.failures import describe_publicly
 from commonplace.storage.postgres.connection import PostgresConnection
 from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.index_builds import build_index, open_exclusive_session
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ SELECTIVE_PREFIX = 2_000  # chunks below a prefix up to which only they are comp
 INDEXED_DIMENSIONS = 4_000  # pgvector's limit for an HNSW index over halfvec
 PLAIN_DIMENSIONS = 1_900  # a row must fit into a page
 EFFORT = 100  # hnsw.ef_search
-INDEX_MEMORY = "512MB"  # of the server while it builds an index, unless more is configured
 BATCH = 32
 LOOK_EVERY = 500  # vectors added before the need for an index is checked again
 _QUERIES = load_postgres_queries("commonplace.files.store", "postgres_embeddings.sql")
@@ -275,24 +275,17 @@ class PostgresEmbeddings:
 
         Of several processes, one does it.
         """
+        name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
         try:
-            raw = self._database.connect()
+            with open_exclusive_session(
+                self._database, f"commonplace hnsw {partition_id}"
+            ) as connection:
+                if connection is not None:
+                    build_index(
+                        connection, name, self._statement(queries["index_build"], partition_id)
+                    )
         except CommonplaceError:
             return  # checked again with later vectors
-        try:
-            connection = PostgresConnection(raw)
-            locked = connection.execute(
-                self._statement(queries["index_lock"], partition_id)
-            ).fetchone()
-            if locked is None or not locked[0]:
-                return
-            name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
-            if (name, False) in connection.execute(
-                queries["embedding_indexes"]
-            ).fetchall():  # left by an interrupted build
-                connection.execute(self._statement(queries["index_drop"], partition_id))
-            connection.execute(queries["index_room"], {"room": INDEX_MEMORY})
-            connection.execute(self._statement(queries["index_build"], partition_id))
         except psycopg.Error as failed:
             log.warning(
                 "the vector index of partition %d was not built: %s",
@@ -300,7 +293,6 @@ class PostgresEmbeddings:
                 " ".join(str(failed).split())[:300],
             )
         finally:
-            raw.close()
             with self._guard:
                 self._building.discard(partition_id)
 

@@ -92,16 +92,6 @@ SELECT atttypmod FROM pg_attribute WHERE attrelid = 'mcp_file_chunk_embeddings':
 SELECT c.relname, i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
 WHERE i.indrelid = 'mcp_file_chunk_embeddings'::regclass AND c.relname LIKE 'idx\_mcp\_file\_embeddings\_hnsw\_%';
 
--- name: index_lock
-SELECT pg_try_advisory_lock(hashtextextended('commonplace hnsw PARTITION', 0));
-
--- name: index_room
--- A graph that does not fit is built many times slower.
-SELECT set_config('maintenance_work_mem', :room, false) WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes(:room);
-
--- name: index_drop
-DROP INDEX CONCURRENTLY IF EXISTS idx_mcp_file_embeddings_hnsw_PARTITION;
-
 -- name: index_build
 CREATE INDEX CONCURRENTLY IF NOT EXISTS idx_mcp_file_embeddings_hnsw_PARTITION ON mcp_file_chunk_embeddings
 USING hnsw ((embedding::halfvec(DIMENSIONS)) halfvec_ip_ops) WHERE partition_id = PARTITION;

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +23,11 @@ from itertools import islice
 
 from commonplace.search.languages import detect_language
 
-WORDS_LINE = 0.06  # of a perfect match, where no model reads the question
+# Where no model reads the question, of a perfect match by words, in a memory of one entry.
+WORDS_NOTHING = 0.008
+WORDS_DOUBTFUL = 0.07
+WORDS_NOTHING_GROWTH = 0.01  # for each e-fold of entries
+WORDS_DOUBTFUL_GROWTH = 0.02
 JUDGED_MATCHES = 10
 BEFORE_BACKGROUND = 5  # nearest matches that may all answer; the others are the background
 GROWS_FROM = 100  # entries, from where the lines rise
@@ -34,6 +40,23 @@ _QUESTION = re.compile(
     r"|elle)|(?:peut|faut|doit|a|ont|est|sont)-(?:on|il|elle|ils|elles)|qu['\u2019]est|que)\b",
     re.IGNORECASE,
 )
+
+
+_SCRIPTS = {
+    "CYRILLIC": "cyrillic",
+    "GREEK": "greek",
+    "ARABIC": "arabic",
+    "HEBREW": "hebrew",
+    "DEVANAGARI": "devanagari",
+    "BENGALI": "bengali",
+    "TAMIL": "tamil",
+    "THAI": "thai",
+    "HANGUL": "korean",
+    "HIRAGANA": "japanese",
+    "KATAKANA": "japanese",
+    "KATAKANA-HIRAGANA": "japanese",
+    "CJK": "chinese",
+}
 
 
 class Verdict(StrEnum):
@@ -80,7 +103,6 @@ _LINES = {
 _LINES_OF_OTHER_LANGUAGES = {
     "multilingual-e5-small": EvidenceLines(0.9, 0.25, 0.55, 0.5, 0.3, 0.01)
 }
-_WORDS_ALONE = EvidenceLines(1.0, 0.0, WORDS_LINE)
 
 
 def lines_of(identity: str, language: str | None) -> EvidenceLines | None:
@@ -101,6 +123,22 @@ def is_question(text: str) -> bool:
 def language_of(text: str) -> str | None:
     """Return the language of a text if it is clearly not English."""
     return detect_language(text, _WORD.findall(text))
+
+
+def script_of(text: str) -> str | None:
+    """Return the script of most letters of a text if it is not the Latin one.
+
+    A text with kana is Japanese, though most of its letters may be Chinese.
+    """
+    letters = [character for character in text if character.isalpha()]
+    if text.isascii() or not letters:
+        return None
+    names = (unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
+    found = Counter(_SCRIPTS.get(name, "") for name in names)
+    if found["japanese"]:
+        return "japanese"
+    script, count = max(found.items(), key=lambda item: item[1])
+    return script if script and 2 * count > len(letters) else None
 
 
 def judge(
@@ -134,6 +172,19 @@ def _background(best: Sequence[MatchEvidence], usual: float) -> float:
     return sum(behind) / len(behind)
 
 
-def judge_words(evidence: Iterable[MatchEvidence]) -> Verdict:
-    """Judge the best matches where no model read the query."""
-    return judge([MatchEvidence(0.0, match.words) for match in evidence], _WORDS_ALONE)
+def judge_words(
+    evidence: Iterable[MatchEvidence], *, entries: int = 0, may_answer: bool = False
+) -> Verdict:
+    """Judge the best matches where no model read the query.
+
+    Nothing answers if hardly a word is shared. In a small memory most words of any query are
+    unknown, so the lines rise from the first entry on (ADR 0415).
+    """
+    found = max((match.words for match in islice(evidence, JUDGED_MATCHES)), default=None)
+    if found is None:
+        return Verdict.NOTHING
+    size = math.log(max(entries, 1))
+    if found >= WORDS_DOUBTFUL + WORDS_DOUBTFUL_GROWTH * size:
+        return Verdict.LIKELY
+    is_ruled_out = found < WORDS_NOTHING + WORDS_NOTHING_GROWTH * size and not may_answer
+    return Verdict.NOTHING if is_ruled_out else Verdict.DOUBTFUL

@@ -78,7 +78,10 @@ class EntryMeaning:
     async def embed(self) -> float:
         query, context = self._text.query, self._text.context
         self._vector = await asyncio.to_thread(self._embedder.embed_question, query, context)
-        return self._embedder.legibility(query)
+        legibility = self._embedder.legibility(query)
+        if legibility < hybrid.ILLEGIBLE_BELOW and not context:  # else the context has a meaning
+            raise EmbedderUnavailableError(hybrid.ILLEGIBLE)
+        return legibility
 
     async def nearest(self, also: Sequence[str]) -> Neighbours:
         return await asyncio.to_thread(self._nearest, also)
@@ -179,7 +182,8 @@ class HybridIndex:
         if result.lexical_error is not None:
             raise result.lexical_error
         if result.neighbours is None:
-            return await self.words.rank(tenant, text, wanted, limit, result.words)
+            ranked = await self.words.rank(tenant, text, wanted, limit, result.words)
+            return replace(ranked, is_unread=hybrid.ILLEGIBLE in result.skipped)
         matches = await self.words.raise_by_context(
             tenant, text, wanted, size, [as_match(hit) for hit in result.hits]
         )
@@ -190,6 +194,7 @@ class HybridIndex:
             True,
             self.embedder.identity if unread <= MOST_UNREAD else None,
             result.words.documents,
+            unread > MOST_UNREAD,
         )
 
     async def similar(

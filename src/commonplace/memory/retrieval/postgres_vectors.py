@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from commonplace.memory.engine.passages import MARK, MOST_PASSAGES, passage_key
+from commonplace.memory.retrieval.postgres_indexes import MOST_EFFORT, VectorIndexes
 from commonplace.search.model import Neighbours, Partition, Passage, upper_bound
 from commonplace.search.semantic.embed import Embedder
-from commonplace.storage.postgres.connection import PostgresConnection
+from commonplace.storage.postgres.connection import PostgresConnection, Row
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
@@ -22,9 +23,18 @@ _WIDEN = 4  # times as many rows are read while they belong to too few entries
 
 
 class PostgresVectors:
-    """Finds exact nearest neighbours in one row per passage and field. Its methods block."""
+    """Finds nearest neighbours in one row per passage and field. Its methods block.
 
-    def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
+    Exactly, or with the index of a large tenant, field and model.
+    """
+
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        embedder: Embedder,
+        indexes: VectorIndexes | None = None,
+    ) -> None:
+        self.indexes = indexes or VectorIndexes(database)
         self._database = database
         self._embedder = embedder
 
@@ -69,32 +79,57 @@ class PostgresVectors:
         beginnings: bool = False,
     ) -> Neighbours:
         named = sorted(set(also))
-        which = {**place, "vector": _text(query)}
-        statement = _QUERIES["nearest_beginnings" if beginnings else "nearest"]
-        bounds = {"prefix": prefix, "upper": upper_bound(prefix)}
+        values = {
+            **place,
+            "vector": _text(query),
+            "prefix": prefix,
+            "upper": upper_bound(prefix),
+        }
 
-        def read(connection: PostgresConnection) -> dict[str, float]:
-            cosines: dict[str, float] = {}
-            size = limit
-            while len(cosines) < limit:
-                rows = connection.execute(statement, {**which, **bounds, "limit": size}).fetchall()
-                for document, cosine in rows:  # the nearest passage of an entry comes first
-                    if len(cosines) < limit:
-                        cosines.setdefault(str(document), float(cosine))
-                if len(rows) < size:
-                    break
-                size *= _WIDEN
+        def read(connection: PostgresConnection) -> tuple[dict[str, float], bool]:
+            cosines, exact = self._read_nearest(connection, values, len(query), limit, beginnings)
             if named:
                 passages = 1 if beginnings else MOST_PASSAGES
-                asked = {**which, "documents": _json(named), "passages": passages}
+                asked = {**values, "documents": _json(named), "passages": passages}
                 cosines |= {
                     str(document): float(cosine)
                     for document, cosine in connection.execute(_QUERIES["among"], asked)
                 }
-            return cosines
+            return cosines, exact
 
-        cosines = self._database.read_now(read, snapshot=True)
-        return Neighbours(cosines, len(cosines), True)
+        cosines, exact = self._database.read_now(read, snapshot=True)
+        return Neighbours(cosines, len(cosines), exact)
+
+    def _read_nearest(
+        self,
+        connection: PostgresConnection,
+        values: dict[str, str],
+        dimensions: int,
+        limit: int,
+        beginnings: bool,
+    ) -> tuple[dict[str, float], bool]:
+        """Return the nearest entries, and whether all vectors were compared."""
+        statement = _QUERIES["nearest_beginnings" if beginnings else "nearest"]
+        cosines: dict[str, float] = {}
+        exact = limit == 0 or not self.indexes.serves(connection, values)
+        size = limit
+        while len(cosines) < limit:
+            rows: list[Row] = []
+            if not exact and size <= MOST_EFFORT:
+                rows = self.indexes.read_nearest(
+                    connection, values, dimensions, size, beginnings=beginnings
+                )
+            if len(rows) < size:  # there is no index, or it gave up among filtered rows
+                exact = True
+                cosines.clear()
+                rows = connection.execute(statement, {**values, "limit": size}).fetchall()
+            for document, cosine in rows:  # the nearest passage of an entry comes first
+                if len(cosines) < limit:
+                    cosines.setdefault(str(document), float(cosine))
+            if len(rows) < size:
+                break
+            size *= _WIDEN
+        return cosines, exact
 
     def digests_of(self, partition: Partition, keys: Iterable[str]) -> dict[str, str]:
         wanted = set(keys)

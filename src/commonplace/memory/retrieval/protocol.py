@@ -50,6 +50,7 @@ class IndexMatches:
     semantic: bool  # whether vectors took part
     model: str | None = None  # the identity of a model that read the query
     documents: int = 0  # entries that were searched
+    is_unread: bool = False  # whether there is a model, and it hardly reads the query
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,30 @@ def search_result(hit: EntryHit, terms: list[str], why: bool) -> SearchResult:
     return result
 
 
+def _is_weak(answer: SearchAnswer) -> bool:
+    """Say whether hits may not answer the query."""
+    return (
+        not answer.hits or answer.verdict is not Verdict.LIKELY or answer.hits[0].score < WEAK_SCORE
+    )
+
+
+def _describe_unread_language(answer: SearchAnswer) -> str:
+    """Say that no model reads the language of the query; without a model if the hits are weak."""
+    if answer.unread_language is None:
+        return ""
+    language = answer.unread_language.capitalize()
+    if answer.has_model:
+        reason = f"The embedding model does not read {language}"
+    elif _is_weak(answer):
+        reason = f"No embedding model is in use that reads {language}"
+    else:
+        return ""
+    return (
+        f". {reason}: this answer used words only. To search by meaning in about 100 languages: "
+        "commonplace models install multilingual"
+    )
+
+
 def _hint(answer: SearchAnswer, results: list[SearchResult], refused: bool, left_out: int) -> str:
     if not answer.hits:
         hint = (
@@ -205,18 +229,11 @@ def _hint(answer: SearchAnswer, results: list[SearchResult], refused: bool, left
             "Nothing in memory seems to answer this. `nearest` names the nearest entries, in case "
             "one says it in other words; add what you learn with rekall_add"
         )
-    elif answer.unread_language is None and (
-        answer.verdict is not Verdict.LIKELY or answer.hits[0].score < WEAK_SCORE
-    ):
+    elif answer.unread_language is None and _is_weak(answer):
         hint = f"Only weak matches: they may not answer this. {HINT}"
     else:
         hint = HINT
-    if answer.unread_language is not None:
-        hint += (
-            f". The embedding model does not read {answer.unread_language.capitalize()}: this "
-            "answer used words only. To search by meaning in about 100 languages: commonplace "
-            "models install multilingual"
-        )
+    hint += _describe_unread_language(answer)
     if any("stale" in result for result in results):
         hint += ". `stale` names code that changed since: check it first"
     if answer.withheld:

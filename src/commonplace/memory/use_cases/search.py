@@ -15,6 +15,7 @@ from commonplace.memory.engine.answerability import (
     judge_words,
     language_of,
     lines_of,
+    script_of,
 )
 from commonplace.memory.engine.strength import Reliability, rate_reliability
 from commonplace.memory.model import (
@@ -91,8 +92,7 @@ class EntrySearch:
         opposed = [frozenset(suggestion.entry_ids) for suggestion in undecided] + [
             frozenset(link.ends) for link in links if link.relation is RelationType.CONTRADICTS
         ]
-        others = {e.superseded_by for e in entries.values() if e.superseded_by}
-        others.update(*opposed)
+        others = {e.superseded_by for e in entries.values() if e.superseded_by}.union(*opposed)
         known = await self._lookup.with_successors(
             tenant, entries | await self._store.get_all(tenant, others - entries.keys())
         )
@@ -109,10 +109,24 @@ class EntrySearch:
             found.total,
             found.semantic,
             self._index.loading,
-            _judge(text.query, found, hits, is_filtered=wanted != EntryFilter()),
-            language_of(text.query) if found.semantic and found.model is None else None,
+            _judge(
+                text.query,
+                found,
+                hits,
+                is_filtered=wanted != EntryFilter(),
+                is_loading=self._index.loading,
+            ),
+            self._find_unread_language(text.query, found),
             found.documents,
+            has_model=self._index.ready(),
         )
+
+    def _find_unread_language(self, query: str, found: IndexMatches) -> str | None:
+        """Return the language or the script of a query that no model read."""
+        has_no_model = not (self._index.ready() or self._index.loading)
+        if not (found.is_unread or has_no_model):
+            return None
+        return language_of(query) or script_of(query)
 
     async def find_related(self, tenant: Tenant, root: Entry, depth: int) -> LinkGraph:
         """Walk the links around an entry, breadth first, up to a number of steps and entries."""
@@ -140,7 +154,12 @@ class EntrySearch:
 
 
 def _judge(
-    query: str, found: IndexMatches, hits: Sequence[EntryHit], *, is_filtered: bool
+    query: str,
+    found: IndexMatches,
+    hits: Sequence[EntryHit],
+    *,
+    is_filtered: bool,
+    is_loading: bool,
 ) -> Verdict:
     """Judge whether hits answer a query that a model read, or that no model read."""
     evidence = [
@@ -149,16 +168,18 @@ def _judge(
         )
         for hit in hits[:JUDGED_MATCHES]
     ]
-    if found.model is None or not hits:
-        return judge_words(evidence)
+    if not hits:
+        return Verdict.NOTHING
+    entries = 0 if is_filtered else found.documents  # a filter admits fewer, nobody knows how many
     language = language_of(query)
+    # The words of an answer in another language say nothing, and its cosine is lower.
+    is_foreign = language != language_of(hits[0].entry.text)
+    if found.model is None:
+        return judge_words(evidence, entries=entries, may_answer=is_foreign or is_loading)
     lines = lines_of(found.model, language)
     if lines is None:
         return Verdict.LIKELY
-    # The words of an answer in another language say nothing, and its cosine is lower.
-    is_foreign = language != language_of(hits[0].entry.text)
     fits_context = any(hit.match.around >= AROUND_LINE for hit in hits[:JUDGED_MATCHES])
-    entries = 0 if is_filtered else found.documents  # a filter admits fewer, nobody knows how many
     return judge(evidence, lines, entries=entries, may_answer=is_foreign or fits_context)
 
 

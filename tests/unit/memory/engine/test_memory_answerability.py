@@ -13,6 +13,7 @@ from commonplace.memory.engine.answerability import (
     judge_words,
     language_of,
     lines_of,
+    script_of,
 )
 
 LINES = EvidenceLines(words_weight=0.5, nothing=0.3, doubtful=0.4)
@@ -83,9 +84,26 @@ def test_no_match_is_no_answer() -> None:
     assert judge_words([]) is Verdict.NOTHING
 
 
-def test_words_alone_cast_doubt_and_never_rule_out() -> None:
-    assert judge_words([MatchEvidence(0.9, 0.01)]) is Verdict.DOUBTFUL
-    assert judge_words([MatchEvidence(0.0, 0.2)]) is Verdict.LIKELY
+@pytest.mark.parametrize(
+    ("entries", "words", "verdict"),
+    [
+        (1, 0.005, Verdict.NOTHING),
+        (1, 0.03, Verdict.DOUBTFUL),
+        (1, 0.1, Verdict.LIKELY),
+        (1_000, 0.03, Verdict.NOTHING),
+        (1_000, 0.1, Verdict.DOUBTFUL),
+        (1_000, 0.25, Verdict.LIKELY),
+    ],
+)
+def test_words_alone_rule_out_less_in_a_small_memory(
+    entries: int, words: float, verdict: Verdict
+) -> None:
+    assert judge_words([MatchEvidence(0.9, words)], entries=entries) is verdict
+
+
+def test_words_of_an_answer_in_another_language_rule_nothing_out() -> None:
+    hardly = [MatchEvidence(0.3, 0.0)]
+    assert judge_words(hardly, entries=100, may_answer=True) is Verdict.DOUBTFUL
 
 
 def test_a_model_has_lines_by_its_name_and_an_unknown_one_has_none() -> None:
@@ -124,3 +142,23 @@ def test_keywords_and_symptoms_are_no_questions(text: str) -> None:
 def test_the_language_of_a_query_is_told_by_its_common_words() -> None:
     assert language_of("pourquoi l'annuaire est-il lent") == "french"
     assert language_of("why is the directory slow") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("ошибка redis", "cyrillic"),
+        ("漢字のエラー", "japanese"),
+        ("浏览器错误", "chinese"),
+        ("متصفح خطأ", "arabic"),
+        ("größe limit", None),
+        ("π in a long sentence of English words", None),
+        ("😀", None),
+        ("\uff01\uff1f", None),
+        ("", None),
+    ],
+)
+def test_the_script_of_most_letters_is_named_unless_it_is_latin(
+    text: str, script: str | None
+) -> None:
+    assert script_of(text) == script
