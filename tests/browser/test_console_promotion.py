@@ -24,6 +24,20 @@ def picture(visitor: Visitor, name: str) -> None:
         visitor.page.screenshot(path=f"{PICTURES}/{name}.png", full_page=True)
 
 
+def test_the_whole_rule_is_read_without_scrolling_sideways(visitor: Visitor, keyed: Keyed) -> None:
+    server, keys, _ = keyed
+    text = "Close each socket in the block that opened it, whatever happens there. " * 8
+    entry = {"type": "bug", "title": "Close sockets", "content": text + "x" * 300}
+    lesson = call(server, keys["write"], "rekall_add", entry)["id"]
+    visitor.sign_in(keys["write"])
+    visitor.page.set_viewport_size({"width": 360, "height": 800})
+    visitor.go(f"/console/memory/{lesson}/promote")
+    shown = visitor.page.locator("#preview pre.code").first
+    expect(shown).to_contain_text("Close each socket")
+    assert shown.evaluate("frame => frame.scrollWidth - frame.clientWidth") == 0
+    assert visitor.overflow() == 0
+
+
 def test_a_person_previews_changes_and_submits_a_rule_and_sees_when_its_lesson_is_replaced(
     visitor: Visitor, keyed: Keyed
 ) -> None:

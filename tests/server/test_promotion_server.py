@@ -68,6 +68,8 @@ def test_a_lesson_becomes_a_rule_that_is_listed_when_the_lesson_is_superseded(
     hash_ = seen["preview_hash"]
     done = call(server, keys["ann"], "memory_promote", **given, preview_hash=hash_)
     assert (done["submitted"], done["status"]) == (True, "review")
+    again = call(server, keys["ann"], "memory_promote", entries=[lesson])
+    assert again["promoted"] == ["lesson.locks-wait"]
     review = call(server, keys["bob"], "instructions_review_show", id="lesson.locks-wait")
     assert (review["lessons"], "ownLessons" in review) == (1, False)
     decision = {"decision": "approve", "reviewHash": review["reviewHash"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,6 +30,14 @@ class RulesFromLessons:
 
     async def choose_id(self, caller: AuthContext, wanted: str) -> str:
         return await self._run(partial(self._reviews.find_free_id, caller, wanted))
+
+    async def find_promoted(self, caller: AuthContext, lessons: Collection[str]) -> list[str]:
+        rules = await self._run(partial(self._reviews.promoted, caller))
+        return [
+            rule.id
+            for rule in rules
+            if not rule.lessons.get(caller.tenant, {}).keys().isdisjoint(lessons)
+        ]
 
     async def preview(self, caller: AuthContext, draft: RuleDraft, lessons: int) -> JsonObject:
         entry = _entry_of(draft, lessons)

@@ -39,6 +39,8 @@ def promote(
     Example:
       commonplace memory promote 01M7KPP5BJ --applies-to "src/**/*.py" --owner ann
     """
+    if not ids and suggestion is None:
+        raise typer.BadParameter("Give ids of lessons, or --suggestion.")
     arguments: JsonObject = {
         "entries": ids or [],
         "id": rule_id,
@@ -62,6 +64,10 @@ def promote(
         (lesson["id"], lesson["title"], lesson.get("stale", "")) for lesson in answer["sources"]
     ]
     out.print(table(("lesson", "title", "stale"), rows))
+    for warning in answer.get("warnings", ()):
+        say(warning)
+    for promoted in () if answer["submitted"] else answer.get("promoted", ()):
+        say(f"a rule comes from these lessons already: {promoted}")
     if answer["submitted"]:
         say(f"submitted: commonplace instructions review show {answer['rule']['id']}")
     else:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
+from commonplace.dispatch.warnings import describe_hidden
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import utc_now
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
@@ -21,6 +22,7 @@ from commonplace.memory.use_cases.promotion.draft import RuleDraft
 from commonplace.memory.use_cases.promotion.lessons import AnchorCheck, StaleLessons
 from commonplace.memory.use_cases.promotion.submission import Promotion, RuleCatalogue, RulePreview
 
+SHOWN_TEXTS = ("title", "body", "description", "owner")
 SUBMIT_TOOL = "instructions_review_submit"  # who may not use it may not promote
 
 
@@ -83,6 +85,8 @@ class MemoryPromoteOutput(TypedDict):
     submitted: bool
     status: NotRequired[str]
     review_hash: NotRequired[str]
+    promoted: NotRequired[list[str]]
+    warnings: NotRequired[list[str]]
     hint: str
 
 
@@ -140,7 +144,7 @@ def _show(seen: RulePreview) -> MemoryPromoteOutput:
         if entry.id in seen.doubts:
             source["stale"] = seen.doubts[entry.id].reason
         sources.append(source)
-    return {
+    output: MemoryPromoteOutput = {
         "rule": seen.rule,
         "lessons": len(seen.sources),
         "sources": sources,
@@ -149,3 +153,12 @@ def _show(seen: RulePreview) -> MemoryPromoteOutput:
         "hint": "Nothing is published yet. Every tenant would read this text; of the lessons they "
         "see the number only. Send the same arguments with preview_hash to submit it.",
     }
+    if seen.promoted:
+        output["promoted"] = list(seen.promoted)
+        output["hint"] += (
+            f" A rule comes from these lessons already: {', '.join(seen.promoted)}. Change that "
+            "one unless you need a second."
+        )
+    if warnings := describe_hidden({name: seen.rule.get(name, "") for name in SHOWN_TEXTS}):
+        output["warnings"] = list(warnings)
+    return output

@@ -17,6 +17,9 @@ ID_CHARACTERS = 80
 CATEGORY_CHARACTERS = 49
 DESCRIPTION_CHARACTERS = 300
 _ENTRY_ID = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
+_MENTION = re.compile(rf"[ \t]*[\[(]?{_ENTRY_ID.pattern}[\])]?")
+_REFERENCE = re.compile(rf"\W*{_ENTRY_ID.pattern}")
+_LEAST_WORDS = 4  # that a sentence says beside the entry that it names
 _HEADING = re.compile(r"#{1,6} ")
 _TABLE_RULE = re.compile(r"\|[-| :]+\|")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
@@ -85,11 +88,16 @@ def _body(lessons: Sequence[Entry]) -> str:
 
 
 def without_ids(text: str) -> str:
-    """Return a text without lines that name entries, nor tables and headings left empty by that.
+    """Return a text without references to entries, nor tables and headings left empty by that.
 
-    The ids of a tenant's entries are nothing for others to read.
+    The ids of a tenant's entries are nothing for others to read. A sentence that says something
+    beside them stays without them.
     """
-    lines = [line for line in text.strip().splitlines() if not _ENTRY_ID.search(line)]
+    lines = [
+        said
+        for line in text.strip().splitlines()
+        if (said := _without_references(line)) or not line.strip()
+    ]
     kept: list[str] = []
     for place, line in enumerate(lines):
         following = next((other for other in lines[place + 1 :] if other.strip()), "")
@@ -104,6 +112,26 @@ def without_ids(text: str) -> str:
             continue
         kept.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+
+
+def _without_references(line: str) -> str:
+    """Return a line without its references to entries, empty if it is nothing else."""
+    if not _ENTRY_ID.search(line):
+        return line
+    if _REFERENCE.match(line) or line.lstrip().startswith("|"):
+        return ""  # an entry of a list, or a row of a table
+    sentences = (_MENTION.sub("", sentence) for sentence in _kept_sentences(line))
+    return " ".join(sentences).rstrip()
+
+
+def _kept_sentences(line: str) -> list[str]:
+    """Return the sentences of a line that say something beside the entries they name."""
+    return [
+        sentence
+        for sentence in _SENTENCE_END.split(line)
+        if not _ENTRY_ID.search(sentence)
+        or len(_ENTRY_ID.sub("", sentence).split()) >= _LEAST_WORDS
+    ]
 
 
 def _is_empty_table(lines: Sequence[str], place: int) -> bool:

@@ -89,11 +89,22 @@ class StaleLessons:
         for suggestion in await self._store.pending_contradictions(tenant, present):
             for id_ in suggestion.entry_ids:
                 moments[id_] = suggestion.created_at
-        for link in await self._store.links_among(tenant, present):
-            if link.relation is RelationType.CONTRADICTS:
+        links = [
+            link
+            for link in await self._store.links_among(tenant, present)
+            if link.relation is RelationType.CONTRADICTS
+        ]
+        ends = await self._store.get_all(tenant, {end for link in links for end in link.ends})
+        for link in links:
+            if _is_open([ends[id_] for id_ in link.ends if id_ in ends]):
                 moments |= dict.fromkeys(link.ends, link.created_at)
         return {
             id_: LessonDoubt("contradicted", moment)
             for id_, moment in moments.items()
             if id_ in present
         }
+
+
+def _is_open(ends: Sequence[Entry]) -> bool:
+    """Say whether both ends of a contradiction are there and hold."""
+    return len(ends) == 2 and all(entry.status is EntryStatus.ACTIVE for entry in ends)

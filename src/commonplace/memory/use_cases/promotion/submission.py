@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -35,6 +35,10 @@ class RuleCatalogue(Protocol):
         """Return an id that no rule has, this one if possible."""
         ...
 
+    async def find_promoted(self, caller: AuthContext, lessons: Collection[str]) -> list[str]:
+        """Return the ids of rules that come from any of these lessons of the caller."""
+        ...
+
     async def preview(self, caller: AuthContext, draft: RuleDraft, lessons: int) -> JsonObject:
         """Return the rule as everybody would read it."""
         ...
@@ -55,6 +59,7 @@ class RulePreview:
     sources: tuple[Entry, ...]
     doubts: Mapping[str, LessonDoubt]
     hash: str
+    promoted: tuple[str, ...] = ()  # rules that come from these lessons already
 
 
 class Promotion:
@@ -85,7 +90,8 @@ class Promotion:
         digests = _digests(sources)
         rule = await self._rules.preview(caller, draft, len(sources))
         doubts = await self._judge.find_stale(caller.tenant, digests, self._clock())
-        return RulePreview(draft, rule, sources, doubts, draft.hash(digests))
+        promoted = tuple(await self._rules.find_promoted(caller, digests))
+        return RulePreview(draft, rule, sources, doubts, draft.hash(digests), promoted)
 
     async def submit(self, caller: AuthContext, seen: RulePreview, hash_: str) -> RuleSubmission:
         """Submit what a caller saw. Raises INVALID_ARGUMENT if it is something else by now."""

@@ -52,6 +52,25 @@ def test_a_lesson_that_changed_since_the_preview_is_shown_again_first(memory: Ca
     assert memory.rules.submitted == {}
 
 
+def test_a_preview_names_the_rules_that_its_lessons_became_already(memory: Calls) -> None:
+    lesson, other = memory.add("Locks", "Set busy_timeout."), memory.add("Ports", "Close them.")
+    assert "promoted" not in memory("memory_promote", entries=[lesson])
+    hash_ = memory("memory_promote", entries=[lesson])["preview_hash"]
+    memory("memory_promote", entries=[lesson], preview_hash=hash_)
+    again = memory("memory_promote", entries=[lesson, other])
+    assert again["promoted"] == ["lesson.locks"]
+    assert "lesson.locks" in again["hint"]
+    assert "promoted" not in memory("memory_promote", entries=[other])
+
+
+def test_a_preview_reports_characters_that_nobody_sees(memory: Calls) -> None:
+    lesson = memory.add("Locks\u202e", "Set busy_timeout. Then\u200b write.")
+    warnings = memory("memory_promote", entries=[lesson])["warnings"]
+    assert [warning.split()[0] for warning in warnings] == ["title", "body"]
+    plain = memory("memory_promote", entries=[lesson], title="Locks", body="Wait.")
+    assert "warnings" not in plain
+
+
 def test_a_generalisation_counts_the_lessons_that_it_comes_from(memory: Calls) -> None:
     sources = [memory.add(f"Locked {n}", "Set busy_timeout first.") for n in range(3)]
     work = memory.service.generalize(Tenant("local"), sources, "Locks", dry_run=False)
@@ -102,6 +121,21 @@ def test_lessons_go_stale_when_they_are_superseded_deleted_changed_or_obsolete(
     assert reasons(memory, {"01ARZ3NDEKTSV4RRFFQ69G5FAV": ""}) == {
         "01ARZ3NDEKTSV4RRFFQ69G5FAV": "deleted"
     }
+
+
+def test_the_winner_of_an_accepted_contradiction_is_not_stale(memory: Calls) -> None:
+    first = memory.add("Branch is master", "The default branch is master.")
+    second = memory.add("Branch is main", "The default branch is main.")
+    lessons = promoted(memory, first, second)
+    [pending] = memory("rekall_suggest_links")["suggestions"]
+    memory("rekall_accept_suggestion", suggestion_id=pending["id"])
+    assert reasons(memory, lessons) == {first: "contradicted", second: "contradicted"}
+    memory("rekall_link", source_id=second, target_id=first, relation_type="supersedes")
+    assert reasons(memory, lessons) == {first: "superseded"}
+    memory("memory_update", id=first, status="active")
+    assert set(reasons(memory, lessons)) == {first, second}
+    memory("memory_delete", id=first)
+    assert reasons(memory, lessons) == {first: "deleted"}
 
 
 def test_a_contradicted_lesson_is_stale_until_one_supersedes_the_other(memory: Calls) -> None:

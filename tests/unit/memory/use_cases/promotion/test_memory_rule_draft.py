@@ -77,9 +77,16 @@ def test_a_generalisation_is_published_without_the_table_of_its_sources() -> Non
         ("# Heading\n\nText", "# Heading\n\nText"),
         ("Text\n\n## Links\n[01ARZ3NDEKTSV4RRFFQ69G5FAV]", "Text"),
         ("", ""),
+        (
+            "Pool the sockets; see [01ARZ3NDEKTSV4RRFFQ69G5FAV] Fix CORS. Never open one.",
+            "Pool the sockets; see Fix CORS. Never open one.",
+        ),
+        ("Pool them. See 01ARZ3NDEKTSV4RRFFQ69G5FAV. Never open.", "Pool them. Never open."),
+        ("- 01ARZ3NDEKTSV4RRFFQ69G5FAV the title of another entry\n- Text", "- Text"),
+        ("- Pool the sockets (01ARZ3NDEKTSV4RRFFQ69G5FAV).", "- Pool the sockets."),
     ],
 )
-def test_lines_that_name_entries_are_left_out(text: str, kept: str) -> None:
+def test_references_to_entries_are_left_out(text: str, kept: str) -> None:
     assert without_ids(text) == kept
 
 
