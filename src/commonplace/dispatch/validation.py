@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -58,12 +59,29 @@ def validate(tool: Tool, arguments: Mapping[str, Json]) -> BaseModel:
     name = str(problems[0]["loc"][0]) if problems[0]["loc"] else ""
     code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
     message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
-    hint = (
-        f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
-    )
+    hint = _list_fields(tool, name, known)
     raise CommonplaceError(
         code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields}
     )
+
+
+def _list_fields(tool: Tool, name: str, known: Sequence[str]) -> str:
+    """Say what a tool takes, or what objects in the wrong argument take."""
+    argument = tool.input.model_fields.get(name)
+    inner = _find_model(argument.annotation) if argument is not None else None
+    if inner is not None:
+        names = sorted(field.alias or key for key, field in inner.model_fields.items())
+        return f"An object in {name} takes: {', '.join(names)}."
+    return (
+        f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
+    )
+
+
+def _find_model(annotation: object) -> type[BaseModel] | None:
+    """Return the type of the objects in a list or union; None if they have no fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_find_model, get_args(annotation))), None)
 
 
 def _explain(problem: ErrorDetails, known: Iterable[str]) -> str:
