@@ -83,6 +83,25 @@ def test_a_person_sees_both_sides_of_a_suggestion_and_accepts_it(
     expect(drawing(page)).to_contain_text("for builds")
 
 
+def test_a_person_says_which_side_of_a_contradiction_holds(visitor: Visitor, keyed: Keyed) -> None:
+    server, keys, _ = keyed
+    for branch in ("trunk", "stable"):
+        text = f"The default branch of the zebra repository is {branch}."
+        add(server, keys["write"], f"Default branch of zebra is {branch}", text)
+    visitor.sign_in(keys["write"])
+    page = visitor.page
+    visitor.go("/console/memory?q=default branch of zebra is trunk")
+    page.get_by_role("link", name="zebra is trunk").click()
+    expect(page.get_by_text("Undecided: another entry says otherwise.")).to_be_visible()
+    page.get_by_role("link", name="Decide").click()
+    card = page.get_by_role("article").filter(has_text="zebra is trunk")
+    card.locator("div.columns > div").filter(has_text="is stable").get_by_role("button").click()
+    text = "Default branch of zebra is stable replaces Default branch of zebra is trunk"
+    expect(page.get_by_text(text)).to_be_visible()
+    expect(card).to_have_count(0)
+    assert visitor.overflow() == 0
+
+
 def test_a_person_decides_many_suggestions_and_reads_the_timeline(
     visitor: Visitor, keyed: Keyed
 ) -> None:

@@ -96,9 +96,10 @@ class SearchAnswer:
     semantic: bool  # whether vectors took part
     model_loading: bool
     verdict: Verdict = Verdict.LIKELY  # whether the hits answer
-    unread_language: str | None = None  # of the query, where the model does not read it
+    unread_language: str | None = None  # or script, of a query that no model reads
     documents: int = 0  # entries that were searched
     withheld: int = 0  # hits whose code changed, where the policy leaves them out
+    has_model: bool = True  # whether an embedding model is in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class EntryDetails:
     successor: Entry | None
     reliability: Reliability
     anchors: tuple[AnchorVerdict, ...] = ()
+    undecided: tuple[tuple[Suggestion, Entry], ...] = ()  # contradictions, and with what
 
 
 @dataclass(frozen=True, slots=True)

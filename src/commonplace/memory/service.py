@@ -194,7 +194,9 @@ class MemoryService:
             for end in (*links.outgoing, *links.incoming)
             if end.relation is RelationType.CONTRADICTS
         ]
-        others = await self.store.get_all(tenant, opposed)
+        pending = await self.store.pending_contradictions(tenant, [entry.id])
+        named = {id_ for suggestion in pending for id_ in suggestion.entry_ids} - {entry.id}
+        others = await self.store.get_all(tenant, {*opposed, *named})
         settled = {other.id for other in others.values() if one_supersedes_other(entry, other)}
         return EntryDetails(
             entry,
@@ -205,6 +207,7 @@ class MemoryService:
             await self._lookup.successor(tenant, entry),
             rate_reliability(entry, before, moment),
             (await self.anchors.compare(tenant, [entry], fresh=True)).get(entry.id, ()),
+            tuple((s, others[id_]) for s in pending for id_ in s.entry_ids if id_ in others),
         )
 
     async def browse(

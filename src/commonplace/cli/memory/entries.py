@@ -96,6 +96,9 @@ def _print_added(added: JsonObject) -> None:
         say(warning)
     for other in added.get("contradicts", ()):
         say(f"contradicts {other['id']}. {other['reason']}")
+        link = f"commonplace memory link {added['id']} {other['id']} -r supersedes"
+        say(f"  if the new one holds: {link}")
+        say(f"  if both hold: commonplace memory suggest --reject {other['suggestion_id']}")
     if added["suggestions_created"]:
         say(f"{added['suggestions_created']} suggestions: commonplace memory suggest")
 
@@ -226,6 +229,10 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
                 f"superseded by {entry['superseded_by']['id']} {entry['superseded_by']['title']}",
                 style="yellow",
             )
+        )
+    for other in entry.get("contradicts", ()):
+        out.print(
+            plain_text(f"contradicts {other['id']} {other['title']}: undecided", style="yellow")
         )
     out.print()
     out.print(plain_text(entry["content"]))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -111,7 +115,11 @@ def confirm(
 def timeline(
     days: Annotated[int, typer.Option("--days", "-d", min=1, help="Days up to the last.")] = 30,
     until: Annotated[
-        str | None, typer.Option("--until", help="Last day, YYYY-MM-DD in UTC; default today.")
+        str | None, typer.Option("--until", help="Last day, YYYY-MM-DD; default today.")
+    ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option("--timezone", help="Such as Europe/Paris; default that of this machine."),
     ] = None,
     project: Project = None,
     entry: Annotated[str | None, typer.Option("--id", help="Only this entry.")] = None,
@@ -123,7 +131,12 @@ def timeline(
     Example:
       commonplace memory timeline --days 7 --project .
     """
-    arguments: JsonObject = {"days": days, "limit": min(max(limit, 1), 500)}
+    zone = timezone or find_zone_name()
+    arguments: JsonObject = {
+        "days": days,
+        "limit": min(max(limit, 1), 500),
+        "timezone": zone,
+    }
     arguments |= {"until": until} if until else {}
     arguments |= {"project": project_name(project)} if project else {}
     arguments |= {"id": entry} if entry else {}
@@ -135,14 +148,25 @@ def timeline(
     shown = ""
     rows: list[tuple[str, ...]] = []
     for event in found["events"]:
-        day = event["at"][:10]
+        moment = datetime.fromisoformat(event["at"]).astimezone(ZoneInfo(zone))
+        day = moment.date().isoformat()
         if day != shown:
             summary = ", ".join(f"{count} {kind}" for kind, count in counts[day].items())
             rows.append((day, "", summary, ""))
             shown = day
-        rows.append((event["at"][11:16], event["kind"], *_describe(event)))
+        rows.append((f"{moment:%H:%M}", event["kind"], *_describe(event)))
     out.print(table(("when", "what", "entry", ""), rows))
-    say(f"{len(found['events'])} of {found['total']} events")
+    say(f"{len(found['events'])} of {found['total']} events; times of {zone}")
+
+
+def find_zone_name() -> str:
+    """Return the name of the machine's time zone, UTC if it has none that is known."""
+    linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    for name in (os.environ.get("TZ", "").removeprefix(":"), linked):
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            if name:
+                return ZoneInfo(name).key
+    return "UTC"
 
 
 def _describe(event: JsonObject) -> tuple[str, str]:
@@ -187,6 +211,8 @@ def purge(
             print_json(counted)
         else:
             out.print(f"would purge {what}", markup=False)
+            if counted.get("hint"):
+                say(counted["hint"])
         return
     if not (counted["purged"] or counted["revisions"]):
         done = counted | {"dry_run": False}

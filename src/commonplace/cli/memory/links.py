@@ -122,10 +122,7 @@ def suggest(
         if as_json:
             print_json(decided)
         else:
-            out.print(
-                decided.get("generalize_command") or decided.get("action_taken") or "rejected",
-                markup=False,
-            )
+            _print_decided(decided)
         return
     pairs = session().call("rekall_suggest_links", {"limit": limit})
     clusters = session().call("rekall_suggest_generalize", {"limit": limit})
@@ -218,3 +215,15 @@ def _grow(
             plain_text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}")
         )
         _grow(branch, other, titles, links, seen)
+
+
+def _print_decided(decided: JsonObject) -> None:
+    """Print what a decision did, and for a contradiction the command that settles it."""
+    link = decided.get("link_created") or {}
+    if link.get("relation_type") == LinkRelation.CONTRADICTS:
+        ends = f"{link['source_id']} {link['target_id']}"
+        out.print("linked as contradicting", markup=False)
+        say(f"if the first holds: commonplace memory link {ends} -r supersedes")
+        return
+    done = decided.get("generalize_command") or decided.get("action_taken") or "rejected"
+    out.print(done, markup=False)

@@ -93,6 +93,8 @@ def export_entries(
             f"wrote {done.entries} entries and {done.links} links to {done.path} ({done.format})",
             markup=False,
         )
+        if project is not None and not done.entries:
+            say("No entry is of this project: commonplace memory stats lists the projects.")
 
 
 def import_entries(

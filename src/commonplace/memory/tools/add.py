@@ -16,7 +16,7 @@ from commonplace.memory.errors import (
     INVALID_ENTRY_TYPE,
     SECRET_REFUSED,
 )
-from commonplace.memory.model import Entry, EntryType, MemoryType
+from commonplace.memory.model import Entry, EntryType, MemoryType, Suggestion
 from commonplace.memory.results import AddResult
 from commonplace.memory.service import MemoryService
 from commonplace.memory.text import TITLE_CHARACTERS
@@ -133,7 +133,7 @@ def _output(added: AddResult) -> MemoryAddOutput:
     if added.contradictions:
         output["contradicts"] = [
             {
-                "id": next(id_ for id_ in found.entry_ids if id_ != added.entry.id),
+                "id": _other_id(found, added.entry),
                 "suggestion_id": found.id,
                 "reason": found.reason,
             }
@@ -155,15 +155,23 @@ def _output(added: AddResult) -> MemoryAddOutput:
     return output
 
 
+def _other_id(pair: Suggestion, entry: Entry) -> str:
+    """Return the id of the other entry of a pair."""
+    return next(id_ for id_ in pair.entry_ids if id_ != entry.id)
+
+
 def _hint(added: AddResult) -> str:
     if added.updated:
         return "An active entry has exactly this text; the new details were added to it"
     if not added.created:
         return "An active entry has exactly this text; it was left as it is"
     if added.contradictions:
+        found = added.contradictions[0]
         return (
-            "It contradicts an entry. If the new one holds: rekall_link(source_id=NEW, "
-            "target_id=OLD, relation_type=supersedes); otherwise decide the suggestion"
+            "It contradicts what is known. If the new entry holds: "
+            f"rekall_link(source_id={added.entry.id}, "
+            f"target_id={_other_id(found, added.entry)}, relation_type=supersedes). If both hold: "
+            f"rekall_reject_suggestion(suggestion_id={found.id})"
         )
     if added.suggestions:
         return "See the suggestions with rekall_suggest_links and rekall_suggest_generalize"

@@ -60,6 +60,10 @@ class EntryLinks(TypedDict):
     incoming: list[IncomingLink]
 
 
+class UndecidedContradiction(EntryRef):
+    suggestion_id: str
+
+
 class MemoryShowOutput(TypedDict):
     id: str
     type: str
@@ -80,6 +84,7 @@ class MemoryShowOutput(TypedDict):
     vectors: NotRequired[EntryVectorCounts]
     reliability: NotRequired[EntryReliability]
     superseded_by: NotRequired[EntryRef]
+    contradicts: NotRequired[list[UndecidedContradiction]]
     anchors: NotRequired[list[AnchorOutput]]
     hint: NotRequired[str]
 
@@ -102,6 +107,12 @@ def show_tool(service: MemoryService) -> Tool:
         errors=(ENTRY_NOT_FOUND,),
         large=True,
     )
+
+
+_UNDECIDED = (
+    "Undecided: an entry in `contradicts` says otherwise. If one holds, let it supersede the other "
+    "with rekall_link; if both do, rekall_reject_suggestion"
+)
 
 
 def show_output(details: EntryDetails) -> MemoryShowOutput:
@@ -143,6 +154,12 @@ def show_output(details: EntryDetails) -> MemoryShowOutput:
         output["anchors"] = [show_anchor(verdict) for verdict in details.anchors]
         if mark := stale_mark(details.anchors):
             output["hint"] = f"Check before use, its code is not the same: {mark}"
+    if details.undecided:
+        output["contradicts"] = [
+            {**entry_ref(other), "suggestion_id": suggestion.id}
+            for suggestion, other in details.undecided
+        ]
+        output["hint"] = ". ".join(filter(None, (output.get("hint"), _UNDECIDED)))
     if details.successor is not None:
         output["superseded_by"] = entry_ref(details.successor)
         output["hint"] = f"Superseded: read {details.successor.id} instead"

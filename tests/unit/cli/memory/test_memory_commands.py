@@ -71,6 +71,15 @@ def test_an_add_says_on_the_terminal_that_it_contradicts(
     run(["--data", str(tmp_path / "home"), "memory", *words, "Web sessions are kept in Redis."])
     said = " ".join(capsys.readouterr().err.split())
     assert f"contradicts {old}. They disagree (memcached against redis)" in said
+    new = answer(typed, "list")["entries"][0]["id"]
+    assert f"memory link {new} {old} -r supersedes" in said
+    assert f"contradicts {old} Session store: undecided" in typed("show", new)[1]
+    pending = answer(typed, "suggest")["links"]["suggestions"][0]["id"]
+    assert f"memory suggest --reject {pending}" in said
+    run(["--data", str(tmp_path / "home"), "memory", "suggest", "--accept", pending])
+    decided = capsys.readouterr()
+    assert "linked as contradicting" in decided.out
+    assert f"memory link {new} {old} -r supersedes" in " ".join(decided.err.split())
 
 
 def test_an_entry_is_added_found_shown_edited_and_removed(typed: Typed) -> None:

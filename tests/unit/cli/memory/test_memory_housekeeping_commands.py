@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
@@ -82,6 +85,31 @@ def test_the_timeline_is_grouped_by_day(typed: Typed) -> None:
     found = answer(typed, "timeline", "--id", entry, "--limit", "1")
     assert (found["total"], found["has_more"]) == (2, True)
     assert typed("timeline", "--until", "tomorrow")[0] == 2
+
+
+def test_the_timeline_has_the_times_of_a_zone(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(typed, "Queue", "The queue is full.")
+    [event] = answer(typed, "timeline")["events"]
+    added = datetime.fromisoformat(event["at"])
+    for name in ("Asia/Kolkata", "America/New_York"):
+        monkeypatch.setenv("TZ", name)
+        local = added.astimezone(ZoneInfo(name))
+        _, text = typed("timeline")
+        assert f"{local:%H:%M}" in text
+        assert local.date().isoformat() in text
+    assert f"{added:%H:%M}" in typed("timeline", "--timezone", "UTC")[1]
+    assert typed("timeline", "--timezone", "Europe/Atlantis")[0] == 2
+
+
+def test_time_zones_are_known_where_the_system_has_none(typed: Typed) -> None:
+    zoneinfo.reset_tzpath(to=())  # as in a small container
+    ZoneInfo.clear_cache()
+    try:
+        assert typed("timeline", "--timezone", "Europe/Paris")[0] == 0
+    finally:
+        zoneinfo.reset_tzpath()
 
 
 def test_a_purge_asks_and_says_what_it_removed(typed: Typed, tmp_path: Path) -> None:

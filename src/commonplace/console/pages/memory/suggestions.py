@@ -67,6 +67,7 @@ def _make_card(suggestion: Mapping[str, Any], texts: Mapping[str, str]) -> dict[
         "kind": suggestion["type"],
         "sides": [
             {
+                "id": side["id"],
                 "title": side["title"],
                 "address": memory_url(side["id"]),
                 "text": texts.get(side["id"], ""),
@@ -85,8 +86,10 @@ async def _read(page: Page, identity: str) -> str:
 
 
 async def decide(page: Page) -> Response:
-    """Accept or reject a suggestion."""
+    """Accept or reject a suggestion, or let one side of a contradiction replace the other."""
     form = await page.form()
+    if form.text("holds"):
+        return await _supersede(page, form)
     tool = DECISIONS.get(form.text("decision"), DECISIONS["reject"])
     answer = await page.call(tool, {"suggestion_id": form.text("id")})
     if answer.error is not None:
@@ -95,6 +98,18 @@ async def decide(page: Page) -> Response:
         done = str(answer.output.get("action_taken", "Rejected"))
         command = answer.output.get("generalize_command")
         flash = Flash(f"{done}: {command}" if command else done)
+    return page.redirect("/memory", flash, tab="suggestions", **_filters(form))
+
+
+async def _supersede(page: Page, form: FormData) -> Response:
+    """Let the entry that holds supersede the other one, which settles their contradiction."""
+    link = {"source_id": form.text("holds"), "target_id": form.text("other")}
+    answer = await page.call("rekall_link", {**link, "relation_type": "supersedes"})
+    if answer.error is not None:
+        flash = Flash(str(answer.error["message"]), "bad")
+    else:
+        titles = (str(answer.output[end]["title"]) for end in ("source", "target"))
+        flash = Flash("{} replaces {}".format(*titles))
     return page.redirect("/memory", flash, tab="suggestions", **_filters(form))
 
 

@@ -142,6 +142,16 @@ def _output(result: BulkDecision) -> MemoryDecideOutput:
             "rekall generalize " + " ".join(cluster.entry_ids)
             for cluster in clusters[:COMMANDS_SHOWN]
         ]
-    if result.remaining and not result.dry_run:
-        output["hint"] = f"One call decides at most {MOST_DECIDED}; call again for the rest"
+    if hint := _hint(result):
+        output["hint"] = hint
     return output
+
+
+def _hint(result: BulkDecision) -> str:
+    """Say why a decision left some suggestions that matched."""
+    reasons = []
+    if result.decided_elsewhere:
+        reasons.append(f"Decided elsewhere meanwhile: {result.decided_elsewhere}")
+    if result.remaining and not result.dry_run:
+        reasons.append(f"One call decides at most {MOST_DECIDED}; call again for the rest")
+    return ". ".join(reasons)

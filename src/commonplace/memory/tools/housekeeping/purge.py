@@ -90,9 +90,17 @@ def _output(counts: PurgeCounts, dry_run: bool) -> MemoryPurgeOutput:
         "revisions": counts.revisions,
         "dry_run": dry_run,
     }
+    hints = []
+    if counts.kept:
+        hints.append(
+            f"Entries that are named and not deleted: {counts.kept}. They stay, without earlier "
+            "states; to purge their text, memory_delete them first"
+        )
     if not counts.is_overwritten:
-        output["hint"] = (
+        hints.append(
             "The text is removed; the free space that held it is overwritten later, because the "
             "database is being read: purge again to be sure"
         )
+    if hints:
+        output["hint"] = ". ".join(hints)
     return output

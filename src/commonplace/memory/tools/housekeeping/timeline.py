@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated, Literal, NotRequired
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.memory.errors import ENTRY_NOT_FOUND
 from commonplace.memory.housekeeping import EntryTimeline, EventKind, TimelineEvent, TimelineFilter
 from commonplace.memory.service import MemoryService
@@ -34,7 +36,10 @@ Day = Annotated[str, StringConstraints(pattern=r"^(19|2\d)\d\d-(0[1-9]|1[0-2])-(
 
 class MemoryTimelineInput(Arguments):
     days: int = Field(30, ge=1, le=36_500, description="Days up to `until`.")
-    until: Day | None = Field(None, description="Last day (YYYY-MM-DD, UTC); default today.")
+    until: Day | None = Field(None, description="Last day (YYYY-MM-DD); default today.")
+    timezone: str = Field(
+        "UTC", max_length=64, description="Of the days, such as Europe/Paris; `at` stays UTC."
+    )
     project: str | None = Field(None, description="Only entries of this project.")
     id: str | None = Field(None, description="Only this entry: id or prefix.")
     kinds: list[EventName] | None = Field(None, max_length=11, description="Only these kinds.")
@@ -66,14 +71,17 @@ def timeline_tool(service: MemoryService) -> Tool:
     """Build `memory_timeline`."""
 
     async def handler(context: Context, arguments: MemoryTimelineInput) -> MemoryTimelineOutput:
-        until = _end_of_day(arguments.until, service.clock)
+        zone = _find_zone(arguments.timezone)
+        until = _end_of_day(arguments.until, service.clock, zone)
         names = arguments.kinds or [kind.value for kind in EventKind]
         wanted = TimelineFilter(
-            until - timedelta(days=min(arguments.days, (until - _FIRST).days)),
-            until,
+            # The same hour of an earlier day, whether or not the clocks changed.
+            (until - timedelta(days=min(arguments.days, (until - _FIRST).days))).astimezone(UTC),
+            until.astimezone(UTC),
             arguments.project,
             arguments.id,
             tuple(EventKind(name) for name in names),
+            zone,
         )
         found = await service.housekeeping.timeline(
             context.auth.tenant, wanted, arguments.limit, arguments.offset
@@ -90,7 +98,7 @@ def timeline_tool(service: MemoryService) -> Tool:
         output=MemoryTimelineOutput,
         handler=guarded(handler),
         tier=Tier.EXTENDED,
-        errors=(ENTRY_NOT_FOUND,),
+        errors=(ENTRY_NOT_FOUND, INVALID_ARGUMENT),
         large=True,
     )
 
@@ -98,14 +106,29 @@ def timeline_tool(service: MemoryService) -> Tool:
 _FIRST = datetime(1900, 1, 1, tzinfo=UTC)
 
 
-def _end_of_day(day: str | None, clock: Clock = utc_now) -> datetime:
+def _find_zone(name: str) -> tzinfo:
+    """Return a time zone by its name; raises INVALID_ARGUMENT if there is none."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"There is no time zone '{name}'.",
+            hint="Give a name such as Europe/Paris, or UTC.",
+            details={"field": "timezone"},
+        ) from error
+
+
+def _end_of_day(day: str | None, clock: Clock = utc_now, zone: tzinfo = UTC) -> datetime:
     """Return the moment after a day; a day that a month does not have becomes its last one."""
-    now = clock()
+    now = clock().astimezone(zone)
     if day is None:
         start = now.replace(hour=0, minute=0, second=0, microsecond=0)
     else:
         year, month, number = (int(part) for part in day.split("-"))
-        first = datetime(year, month, 1, tzinfo=UTC)
+        first = datetime(year, month, 1, tzinfo=zone)
         following = (first + timedelta(days=31)).replace(day=1)
         start = min(first + timedelta(days=max(1, number) - 1), following - timedelta(days=1))
     return start + timedelta(days=1)

@@ -206,6 +206,20 @@ def test_a_suggestion_that_is_accepted_says_what_was_done(
     assert flash_of(post(inside, "memory-suggestions", id="s")).text == "Rejected"
 
 
+def test_the_side_of_a_contradiction_that_holds_replaces_the_other(
+    caller: FakeCaller, inside: TestClient
+) -> None:
+    ends = {"source": {"id": "01A", "title": "Main"}, "target": {"id": "01B", "title": "Master"}}
+    caller.replies["rekall_link"] = Answer(ends)
+    answer = post(inside, "memory-suggestions", holds="01A", other="01B", kind="contradiction")
+    link = {"source_id": "01A", "target_id": "01B", "relation_type": "supersedes"}
+    assert sent(caller, "rekall_link") == [link]
+    assert flash_of(answer).text == "Main replaces Master"
+    assert "kind=contradiction" in answer.headers["location"]
+    caller.replies["rekall_link"] = Answer(None, {"code": "X", "message": "It is gone."})
+    assert flash_of(post(inside, "memory-suggestions", holds="01A")).text == "It is gone."
+
+
 DECIDED: dict[str, Any] = {
     "decision": "accepted",
     "matched": 2,
