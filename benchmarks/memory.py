@@ -6,6 +6,7 @@
     python -m benchmarks.memory --only found,latency  some parts
     python -m benchmarks.memory --only large          latency at 100,000 entries; --stores FOLDER
                                                       keeps the stores for the next run
+    python -m benchmarks.memory --only large-postgres the same in PostgreSQL
     python -m benchmarks.memory --only postgres       latency and writes in PostgreSQL
     python -m benchmarks.memory --only housekeeping,housekeeping-postgres
                                                       100,000 entries: search, adds, timeline,
@@ -77,6 +78,7 @@ WITH_MODEL = {
     "suggested",
     "latency",
     "large",
+    "large-postgres",
     "postgres",
 }
 PARTS = (
@@ -92,7 +94,7 @@ PARTS = (
     "processes",
     "start",
 )
-MORE_PARTS = ("large", "postgres", "housekeeping", "housekeeping-postgres")
+MORE_PARTS = ("large", "large-postgres", "postgres", "housekeeping", "housekeeping-postgres")
 QUERIES = 300
 Limits = tuple[float | None, float | None]
 
@@ -295,6 +297,9 @@ def main() -> int:
             measure_latency(embedder, 10_000, (10, 25), stores=wanted.stores)
         if "large" in parts:
             measure_latency(embedder, 100_000, (60, 60), stores=wanted.stores)
+        if "large-postgres" in parts:
+            with run_postgres() as open_store:
+                measure_latency(embedder, 100_000, (60, 60), open_store, "PostgreSQL")
         if "postgres" in parts:
             with run_postgres() as open_store:
                 measure_latency(embedder, 10_000, (None, None), open_store, "PostgreSQL")

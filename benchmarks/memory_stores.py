@@ -18,6 +18,7 @@ from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.engine.documents import document_key
 from commonplace.memory.retrieval.hybrid import HybridIndex
+from commonplace.memory.retrieval.postgres_vectors import PostgresVectors
 from commonplace.memory.retrieval.vectors import NO_KEY, summaries
 from commonplace.memory.service import MemoryService
 from commonplace.search.model import Passage
@@ -99,7 +100,10 @@ class PlantedEmbedder:
 
 
 async def plant(service: MemoryService, planted: PlantedEmbedder) -> None:
-    """Store all vectors in one transaction of the index's own store."""
+    """Store all vectors in one transaction of the index's own store, and build what a server does.
+
+    A server builds the index of a large tenant in the background, within minutes.
+    """
     index = service.index
     assert isinstance(index, HybridIndex)
     entries = await service.store.everything(TENANT)
@@ -107,6 +111,8 @@ async def plant(service: MemoryService, planted: PlantedEmbedder) -> None:
     index.embedder.embed = planted.embed  # type: ignore[method-assign]
     store = index.vectors.store
     await asyncio.to_thread(store.synchronise_now, summaries(TENANT), NO_KEY, passages)
+    if isinstance(store, PostgresVectors):
+        await asyncio.to_thread(store.indexes.maintain)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
