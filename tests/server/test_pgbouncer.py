@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 SUITES = ("tests/contract/files/test_files_writing.py",)
 ALL_SUITES = ("tests/contract/files", "tests/contract/memory", "tests/contract/context")
 SAMPLES = ROOT / "tests" / "data" / "capture" / "transcripts"
+TURNS = 200
 TRANSCRIPT = (SAMPLES / "05-migrations-order.jsonl").read_text("utf-8")
 STATE = """
 SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
@@ -104,6 +105,39 @@ def test_units_leave_no_setting_and_no_lock_in_a_pooled_connection(
         assert count == (40,)
     finally:
         database.close()
+
+
+def test_idle_clients_never_keep_the_only_pooled_connection(
+    pooler: PgBouncer, empty_postgres: str
+) -> None:
+    """A message after the end of a transaction makes PgBouncer assign a connection for good."""
+    databases = [
+        PostgresDatabase(
+            pooler.url(empty_postgres),
+            direct_url=empty_postgres,
+            prepared_statements=False,
+            pool_size=4,
+        )
+        for _ in range(4)
+    ]
+
+    def read(connection: PostgresConnection) -> Any:
+        return connection.execute("SELECT 1").fetchone()
+
+    async def take_turns(database: PostgresDatabase, number: int) -> None:
+        for _ in range(TURNS):
+            await database.read(read, snapshot=True)
+            await database.write(read, lock=f"lock {number}")
+
+    async def many() -> None:
+        callers = (take_turns(database, number) for database in databases for number in range(4))
+        await asyncio.wait_for(asyncio.gather(*callers), timeout=60)
+
+    try:
+        asyncio.run(many())
+    finally:
+        for database in databases:
+            database.close()
 
 
 def test_migrations_use_the_direct_address(postgres_server: str, tmp_path: Path) -> None:

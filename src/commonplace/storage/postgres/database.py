@@ -290,7 +290,7 @@ class PostgresDatabase:
             with raw.pipeline():
                 raw.execute(_SNAPSHOT)
                 result = work(PostgresConnection(raw))
-                raw.execute("COMMIT")
+            raw.execute("COMMIT")  # after the pipeline, for the same reason as in transactions
             return result
 
         return self._retry(attempt)

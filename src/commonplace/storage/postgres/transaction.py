@@ -77,6 +77,10 @@ def run_transaction(
 
     Statements are sent in a pipeline. Before the commit the id of the transaction is read, because
     it tells later whether a commit without an answer happened.
+
+    The last statement is sent after the pipeline: psycopg ends a pipeline with a Sync and a Flush.
+    A pooler that sees this Flush after the end of the transaction gives the idle client another
+    connection to the server, and never takes it back.
     """
     wait = f"{max(1, int((min(unit.deadline for unit in group) - time.monotonic()) * 1000))}ms"
     outcomes: list[UnitOutcome] = []
@@ -91,11 +95,13 @@ def run_transaction(
                 raw.execute(_LOCK_TIMEOUT, {"wait": wait})
             for unit in group:
                 outcomes.append(_run_unit(connection, unit, alone=len(group) == 1))
-            if len(group) == 1 and outcomes[0].error is not None:
-                raw.execute("ROLLBACK")
-                return outcomes
-            transaction_id = _read_id(raw)
-            raw.execute("COMMIT")  # the end of the block waits for its answer
+            found = raw.execute(_TRANSACTION_ID)
+        if len(group) == 1 and outcomes[0].error is not None:
+            raw.execute("ROLLBACK")
+            return outcomes
+        row = found.fetchone()
+        transaction_id = None if row is None else row[0]  # None if nothing was changed
+        raw.execute("COMMIT")
     except psycopg.OperationalError as failed:
         if transaction_id is not None and _is_in_doubt(failed):
             raise CommitInDoubtError(str(failed), transaction_id, outcomes) from failed
@@ -107,12 +113,6 @@ def run_transaction(
             raise GroupFailedError from failed
         raise
     return outcomes
-
-
-def _read_id(raw: RawConnection) -> str | None:
-    """Return the id of the open transaction; None if it changed nothing."""
-    row = raw.execute(_TRANSACTION_ID).fetchone()
-    return None if row is None else row[0]
 
 
 def _is_in_doubt(failed: psycopg.OperationalError) -> bool:
