@@ -7,7 +7,8 @@ without an answer is about something `elsewhere`, or asks for a detail of a subj
 knows (`near`). Halves are made by a hash of the id; what was chosen with data in view was chosen on
 the tuning half. The questions of the check were written before any result of theirs was seen, and
 nothing was chosen with them: `everyday` ones have an answer, `plausible` ones are about software
-and have none.
+and have none. The entries and questions of a stranger were written without looking at anything
+here, and nothing was chosen with them; `software` questions have no answer.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ FILLER_CHARACTERS = 1_500
 DEPTH = 5
 OTHER_ENTRIES = (0, 300, 1_500)
 CHECK = "check"  # beside the halves: questions with which nothing was chosen
+STRANGER = "_stranger"  # the sets of another author
 
 
 def load_entries(name: str) -> list[dict[str, Any]]:
@@ -152,7 +154,12 @@ def _question_sets() -> Iterator[
     tuple[str, list[dict[str, Any]], list[tuple[str, str, str, set[str]]]]
 ]:
     """Yield name, entries and questions: id, kind, text and the names of right entries."""
-    for name, kinds in (("english", ("easy", "hard", "fr")), ("french", ("easy", "hard"))):
+    for name, kinds in (
+        ("english", ("easy", "hard", "fr")),
+        ("french", ("easy", "hard")),
+        (f"english{STRANGER}", ("easy", "hard")),
+        (f"french{STRANGER}", ("easy", "hard")),
+    ):
         entries = load_entries(name)
         questions = [(e["id"] + kind, kind, e[kind], {e["id"]}) for e in entries for kind in kinds]
         others = load_entries(f"{name}_unanswerable")
@@ -373,40 +380,62 @@ def _show_refusals(tallied: Mapping[str, Tallies]) -> None:
     strictly: list[tuple[str, ...]] = []
     for model, tallies in tallied.items():
         for language, sets, is_read in (
-            ("English", ("english", "conversations", "devbench"), model != "none"),
-            ("French", ("french",), model == "multilingual-e5-small"),
+            ("english", ("english", "conversations", "devbench"), model != "none"),
+            ("french", ("french",), model == "multilingual-e5-small"),
         ):
-            for half in HALVES:
-                away = _sum(tallies, sets, ("elsewhere",), half)
-                near = _sum(tallies, sets, ("near",), half)
-                plain = _sum(tallies, sets, ("easy",), half)
-                every = _sum(tallies, sets, ("easy", "hard"), half)
-                which = (model, language, half, str(away.questions))
-                judged = half == "held-out" and is_read
-                doubted = away.doubted / away.questions
-                lost = 1 - every.answered / every.found
-                ok = check(doubted >= 0.9 and lost <= 0.03) if judged else ""
-                shares = (f"{away.empty / away.questions:.2f}", f"{doubted:.2f}")
-                beside = f"{near.empty}, {near.doubted} of {near.questions}"
-                by_default.append((*which, *shares, beside, str(every.found), f"{lost:.3f}", ok))
-                empty = away.strictly_empty / away.questions
-                lost = 1 - plain.strictly_answered / plain.found
-                ok = check(empty >= 0.9 and lost <= 0.03) if judged else ""
-                overall = f"{1 - every.strictly_answered / every.found:.2f}"
-                found = (str(plain.found), f"{lost:.3f}")
-                strictly.append((*which, f"{empty:.2f}", *found, overall, ok))
-    columns = ("model", "language", "half", "asked", "empty")
+            parts = [(sets, half, (half,)) for half in HALVES]
+            for names, part, halves in (*parts, ((language + STRANGER,), "stranger", HALVES)):
+                which = (model, language, part)
+                default, strict = _refusal_rows(tallies, names, halves)
+                by_default.append((*which, *default, _judge_row(default, is_read, part)))
+                strictly.append((*which, *strict, _judge_row(strict, is_read, part)))
+    columns = ("model", "language", "half", "asked", "empty", "or doubtful")
+    lost = ("answers", "with common words", "lost", "lost with paraphrases", "")
     show(
         "Questions without an answer: at least 0.9 get no results or doubtful ones, and at most "
-        "0.03 of all answers are lost",
-        (*columns, "or doubtful", "near: empty, doubtful", "answers", "lost", ""),
+        "0.03 of the answers that share words are lost",
+        (*columns, "near: empty, doubtful", *lost),
         by_default,
     )
-    show(
-        "The same with `abstain: doubt`: at least 0.9 get no results, and at most 0.03 of the "
-        "answers that share words are lost",
-        (*columns, "answers", "lost", "with paraphrases", ""),
-        strictly,
+    show("The same with `abstain: doubt`", (*columns, "near: empty, doubtful", *lost), strictly)
+
+
+def _judge_row(row: tuple[str, ...], is_read: bool, part: str) -> str:
+    """Say whether a row of a language that the model reads meets the mark."""
+    if not is_read or part == HALVES[0]:
+        return ""
+    return check(float(row[2]) >= 0.9 and float(row[6]) <= 0.03)
+
+
+def _refusal_rows(
+    tallies: Tallies, sets: Collection[str], halves: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the figures of some questions by default and with `abstain: doubt`."""
+    away = _sum(tallies, sets, ("elsewhere", "software"), *halves)
+    near = _sum(tallies, sets, ("near",), *halves)
+    plain = _sum(tallies, sets, ("easy",), *halves)
+    every = _sum(tallies, sets, ("easy", "hard"), *halves)
+
+    def row(empty: int, near_empty: int, answered: int, all_answered: int) -> tuple[str, ...]:
+        return (
+            str(away.questions),
+            f"{empty / away.questions:.2f}",
+            f"{away.doubted / away.questions:.2f}",
+            f"{near_empty}, {near.doubted} of {near.questions}",
+            str(every.found),
+            str(plain.found),
+            f"{1 - answered / plain.found:.3f}",
+            f"{1 - all_answered / every.found:.3f}",
+        )
+
+    return (
+        row(away.empty, near.empty, plain.answered, every.answered),
+        row(
+            away.strictly_empty,
+            near.strictly_empty,
+            plain.strictly_answered,
+            every.strictly_answered,
+        ),
     )
 
 

@@ -39,7 +39,7 @@ class MemorySettings(Section):
     abstain: AbstentionPolicy = setting(
         "nothing",
         "When a search returns no results: `nothing`, if nothing in memory is near; `doubt`, also "
-        "for a question whose best result is doubtful; `never`.",
+        "if the best result is doubtful; `never`.",
     )
     roots: tuple[str, ...] = setting(
         (),

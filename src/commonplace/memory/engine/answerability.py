@@ -23,25 +23,13 @@ from itertools import islice
 
 from commonplace.search.languages import detect_language
 
-# Where no model reads the question, of a perfect match by words, in a memory of one entry.
-WORDS_NOTHING = 0.008
-WORDS_DOUBTFUL = 0.07
-WORDS_NOTHING_GROWTH = 0.01  # for each e-fold of entries
-WORDS_DOUBTFUL_GROWTH = 0.02
+# Where no model reads the question: the least share of a perfect match by words of an answer.
+WORDS_LINE = 0.07  # in a memory of one entry
+WORDS_LINE_GROWTH = 0.02  # for each e-fold of entries
 JUDGED_MATCHES = 10
 BEFORE_BACKGROUND = 5  # nearest matches that may all answer; the others are the background
 GROWS_FROM = 100  # entries, from where the lines rise
 _WORD = re.compile(r"\w+")
-_QUESTION = re.compile(
-    r"[?\uff1f]\s*$"
-    r"|^\W*(?:how|what|where|when|why|who|whom|whose|which|is|are|was|were|can|could|does|do|did"
-    r"|should|will|would|may|has|have|had"
-    r"|comment|pourquoi|qui|quoi|quand|combien|où|(?:\w+ ){0,2}quel(?:le)?s?|est-ce|\w+-t-(?:on|il"
-    r"|elle)|(?:peut|faut|doit|a|ont|est|sont)-(?:on|il|elle|ils|elles)|qu['\u2019]est|que)\b",
-    re.IGNORECASE,
-)
-
-
 _SCRIPTS = {
     "CYRILLIC": "cyrillic",
     "GREEK": "greek",
@@ -115,11 +103,6 @@ def lines_of(identity: str, language: str | None) -> EvidenceLines | None:
     return lines if language is None else _LINES_OF_OTHER_LANGUAGES.get(name, lines)
 
 
-def is_question(text: str) -> bool:
-    """Say whether a query is a question, in English, French, or by its question mark."""
-    return _QUESTION.search(text.strip()) is not None
-
-
 def language_of(text: str) -> str | None:
     """Return the language of a text if it is clearly not English."""
     return detect_language(text, _WORD.findall(text))
@@ -177,14 +160,13 @@ def judge_words(
 ) -> Verdict:
     """Judge the best matches where no model read the query.
 
-    Nothing answers if hardly a word is shared. In a small memory most words of any query are
-    unknown, so the lines rise from the first entry on (ADR 0415).
+    Words alone hardly ever find an answer in other words, so there is no doubt between two lines.
+    In a small memory most words of any query are unknown: the line rises from the first entry on
+    (ADR 0415).
     """
     found = max((match.words for match in islice(evidence, JUDGED_MATCHES)), default=None)
     if found is None:
         return Verdict.NOTHING
-    size = math.log(max(entries, 1))
-    if found >= WORDS_DOUBTFUL + WORDS_DOUBTFUL_GROWTH * size:
+    if found >= WORDS_LINE + WORDS_LINE_GROWTH * math.log(max(entries, 1)):
         return Verdict.LIKELY
-    is_ruled_out = found < WORDS_NOTHING + WORDS_NOTHING_GROWTH * size and not may_answer
-    return Verdict.NOTHING if is_ruled_out else Verdict.DOUBTFUL
+    return Verdict.DOUBTFUL if may_answer else Verdict.NOTHING

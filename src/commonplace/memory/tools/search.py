@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.tokens import count_tokens
-from commonplace.memory.engine.answerability import Verdict, is_question
+from commonplace.memory.engine.answerability import Verdict
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, INVALID_ENTRY_TYPE, MODEL_NOT_AVAILABLE
 from commonplace.memory.model import WEAK_SCORE, EntryFilter, EntryType
 from commonplace.memory.policy import Abstention
@@ -102,7 +102,7 @@ def search_tool(service: MemoryService) -> Tool:
             arguments.limit,
             require_embeddings=arguments.mode == "meaning",
         )
-        refused = _is_refused(arguments.query, answer.verdict, service.policy.abstain)
+        refused = _is_refused(answer.verdict, service.policy.abstain)
         hits = () if refused else answer.hits
         terms = query_terms(arguments.query[:QUERY_CHARACTERS])
         results = [search_result(hit, terms, arguments.why) for hit in hits]
@@ -136,11 +136,11 @@ def search_tool(service: MemoryService) -> Tool:
     )
 
 
-def _is_refused(query: str, verdict: Verdict, abstain: Abstention) -> bool:
+def _is_refused(verdict: Verdict, abstain: Abstention) -> bool:
     """Say whether a query gets no results."""
     if verdict is Verdict.NOTHING:
         return abstain != "never"
-    return verdict is Verdict.DOUBTFUL and abstain == "doubt" and is_question(query)
+    return verdict is Verdict.DOUBTFUL and abstain == "doubt"
 
 
 def within_budget(
