@@ -17,6 +17,7 @@ from commonplace.memory.engine.claims.agreement import (
     pair_claims,
 )
 from commonplace.memory.engine.claims.opposition import denies_other, find_opposition
+from commonplace.memory.engine.claims.parallels import are_of_two_things, state_one_subject
 from commonplace.memory.engine.claims.reading import read_claims
 from commonplace.memory.engine.frames import (
     CIRCUMSTANCES,
@@ -118,7 +119,9 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
 
 def _is_compatible(found: Contradiction, pair: ClaimPair, pairs: Sequence[ClaimPair]) -> bool:
     """Say whether what sentences of one frame disagree in is of two things of one name."""
-    if found.kind not in COMPARED:
+    if are_of_two_things(pair, found.kind):
+        return True
+    if found.kind not in COMPARED or (found.kind == "number" and state_one_subject(pair)):
         return False
     if pair.has_title and contents_are_of_two_things(pairs):
         return True

@@ -88,10 +88,11 @@ _DENIED_BEFORE: Final = re.compile(
 _DENIED_BEHIND: Final = re.compile(
     r"(?i)^ (?:retirée?s?|supprimée?s?|abandonnée?s?|removed|retired|dropped|decommissioned)\b"
     r"|^[\w\s'\u2019-]{0,30}?\b(?:(?:is|are|was|were|has been|have been) (?:gone|removed|dropped"
-    r"|replaced|retired|abandoned|ignored|forbidden|banned|uninstalled|switched off|shut down"
-    r"|taken out|not\b|no longer|never)"
+    r"|replaced|retired|abandoned|ignored|forbidden|banned|uninstalled|switched off|turned off"
+    r"|disabled|deleted|closed|cancelled|terminated|shut down|taken out|not\b|no longer|never)"
     r"|isn['\u2019]t|aren['\u2019]t|n['\u2019]est (?:plus|pas)"
-    r"|(?:a|ont) été (?:essayé|abandonné|remplacé|retiré|supprimé|désinstallé|arrêté)"
+    r"|(?:a|ont) été (?:essayé|abandonné|remplacé|retiré|supprimé|désinstallé|arrêté|résilié"
+    r"|fermé|désactivé|coupé)"
     r"|has no effect|is not used|est (?:abandonné|interdit|ignoré))"
 )
 _PLAIN_VERSION: Final = re.compile(

@@ -17,6 +17,7 @@ from commonplace.memory.engine.claims.agreement import (
     have_other_subjects,
     titles_have_other_subjects,
 )
+from commonplace.memory.engine.claims.parallels import are_of_two_things, find_other_names
 from commonplace.memory.engine.claims.quantities import find_opposed_amounts
 from commonplace.memory.engine.claims.reading import WITHOUT, Claim, Claims
 from commonplace.memory.engine.claims.values import find_denied_values, find_opposed_values
@@ -55,7 +56,12 @@ Rule = Callable[[ClaimPair], Iterator[Opposition]]
 
 def find_opposition(pairs: Sequence[ClaimPair], *, with_denials: bool) -> Opposition | None:
     """Return the strongest opposition among the claims of two entries, or None."""
-    rules: list[Rule] = [find_opposed_values, find_opposed_amounts, _find_opposed_names]
+    rules: list[Rule] = [
+        find_opposed_values,
+        find_opposed_amounts,
+        find_other_names,
+        _find_opposed_names,
+    ]
     if with_denials:
         rules += [
             find_denied_values,
@@ -70,6 +76,7 @@ def find_opposition(pairs: Sequence[ClaimPair], *, with_denials: bool) -> Opposi
         if not pair.is_contrasted
         for rule in rules
         for opposition in rule(pair)
+        if not are_of_two_things(pair, opposition.kind)
     ]
     if found:
         found = _keep_of_one_subject(found, pairs[0].entry_a, pairs[0].entry_b)
