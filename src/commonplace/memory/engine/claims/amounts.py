@@ -71,10 +71,15 @@ _FEW: Final = 2  # up to it, a number in words is more often something else
 _ONE: Final = words("one un une")
 _SINGLE: Final = words("seul seule single")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:[,\u202f ]\d{3})+")
+# The number words as tens with units, because a list of all of them takes three times as long.
+_TEN: Final = "|".join(sorted((w for ws in _TENS.values() for w in ws.split()), key=len)[::-1])
+_UNIT: Final = "|".join(word for word, number in _SMALL.items() if number <= _MOST_UNITS)
+_JOINED: Final = "|".join(word for word in _SMALL if "-" in word)
+_SIMPLE: Final = "|".join(sorted((word for word in _SMALL if "-" not in word), key=len)[::-1])
 _AMOUNT: Final = re.compile(
     rf"(?i)\b(?:({_THOUSANDS.pattern}|\d+(?:[.,]\d+)?)\s?|("
-    + "|".join(sorted(_WORDS, key=len, reverse=True))
-    + r")\b\s?)(?:(seule?|single|full|whole|calendar|working|business|more|different"
+    rf"{_JOINED}|(?:{_TEN})(?:[- ](?:{_UNIT})\b)?|{_SIMPLE}"
+    r")\b\s?)(?:(seule?|single|full|whole|calendar|working|business|more|different"
     r"|parallel|concurrent|other) )?([^\W\d_]+|%)?"
 )
 _DAY: Final = 86_400.0
