@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +19,8 @@ LAST_LINE = 10_000_000
 HASH = re.compile(r"[0-9a-f]{32}(?:\.[0-9a-f]{16}\.(?:[0-9a-f]{8}){1,13}\.(?:[0-9a-f]{8}){0,12})?")
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ADDRESS = re.compile(r".*[/\\]|[^@\s]+@[^:\s]+:")  # of a folder or of a remote
+_LAST_PART = re.compile(r"([^/\\:]+?)(?:\.git)?[/\\]*\Z")
 
 LineRange = tuple[int, int]  # first and last line, from 1
 
@@ -133,6 +136,22 @@ def read_anchor(record: Json) -> CodeAnchor:
         texts["hash"] or "",
         texts["commit"] or "",
     )
+
+
+def repository_name(text: str) -> str:
+    """Return the name of a repository from its name, its path or the address of a remote.
+
+    `git@github.com:acme/shop.git`, `acme/shop` and `/home/ann/shop` are `shop`.
+    """
+    text = text.strip()
+    is_address = _ADDRESS.match(text) and ".." not in text
+    last = _LAST_PART.search(text) if is_address else None
+    return last[1] if last else text
+
+
+def is_one_of(name: str, names: Iterable[str]) -> bool:
+    """Say whether a repository has a name, in capitals or not."""
+    return name.casefold() in {other.casefold() for other in names}
 
 
 def anchor_problem(anchor: CodeAnchor) -> str:

@@ -16,9 +16,12 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.json_types import JsonObject
 
 if TYPE_CHECKING:
-    from commonplace.memory.anchors import AnchorVerdict
+    from collections.abc import Mapping
+
+    from commonplace.memory.anchors import AnchorState, AnchorVerdict
     from commonplace.memory.model import Entry
     from commonplace.memory.results import AnchoredEntry, CheckedCitation
+    from commonplace.memory.use_cases.verification import VerifiedFolder
 
 Here = Annotated[
     list[str] | None,
@@ -28,6 +31,8 @@ Here = Annotated[
         help="Code it speaks of, as it is in this checkout; several times for several places.",
     ),
 ]
+
+OTHERS_SHOWN = 5  # names of other repositories
 
 cite = typer.Typer(help="Citations of entries, such as [01HX123] Fix CORS Safari.")
 
@@ -77,12 +82,15 @@ def verify(
             INVALID_ARGUMENT, f"{repo} {problem}.", hint="Name a checkout with --repo."
         )
     entries = _read_export(source) if source is not None else None
-    rows = run(verify_folder(service().store, LOCAL_TENANT, folder, name, entries))
+    verified = run(verify_folder(service().store, LOCAL_TENANT, folder, name, entries))
+    rows = verified.rows
     counts = count_states(rows)
     shown = [(row, v) for row in rows for v in row.verdicts if every or v.state != "valid"]
     if as_json:
         print_json(
             {
+                "repository": list(verified.names),
+                "other_repositories": dict(verified.others),
                 "entries": len(rows),
                 "stale": sum(row.is_stale for row in rows),
                 "anchors": {state.value: count for state, count in counts.items()},
@@ -96,13 +104,24 @@ def verify(
                 for row, v in shown
             ]
             out.print(table(("state", "id", "code", "now", "title"), lines))
-        said = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-        if rows:
-            say(f"{len(rows)} entries speak of this repository: {said}")
-        else:
-            say("no entry speaks of this repository; tie one to it: memory add --here PATH")
+    _say_verified(verified, counts)
     if counts[AnchorState.CHANGED] or counts[AnchorState.GONE]:
         raise typer.Exit(1)
+
+
+def _say_verified(verified: VerifiedFolder, counts: Mapping[AnchorState, int]) -> None:
+    """Say how many anchors have each state, or why none was compared."""
+    if verified.rows:
+        said = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+        say(f"{len(verified.rows)} entries speak of this repository: {said}")
+        return
+    names = " or ".join(verified.names)
+    if not verified.others:
+        say(f"no entry speaks of {names}; tie one to it: memory add --here PATH")
+        return
+    others = [f"{name} ({count})" for name, count in verified.others.items()][:OTHERS_SHOWN]
+    say(f"no entry speaks of {names}, but of {', '.join(others)}")
+    say("nothing was compared; if one of these is this repository, name it with --name")
 
 
 @cite.command("check")

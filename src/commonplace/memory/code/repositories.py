@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.paths import working_folder
+from commonplace.memory.anchors import is_one_of
 from commonplace.memory.code.checkout import CheckoutTree
 from commonplace.memory.code.git import find_top, is_bare, repository_names
 from commonplace.memory.code.protocol import CodeTree, StoredProjects
+
+LISTED_SECONDS = 5.0  # how long the repositories in a root are kept
+MOST_LISTED = 2_000  # folders of a root
 
 
 @dataclass(slots=True)
@@ -19,7 +26,7 @@ class Repositories:
 
     A root is a repository, or a folder of repositories. `local` callers may also use the
     repository around their working folder. With `given`, only that folder is used, under the
-    names that `names` has.
+    names that `names` has. Capitals count only where two names differ in nothing else.
     """
 
     roots: tuple[Path, ...] = ()
@@ -28,11 +35,12 @@ class Repositories:
     given: Path | None = None
     names: tuple[str, ...] = ()
     _names: dict[Path, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    _listed: dict[Path, tuple[float, Mapping[str, Path]]] = field(default_factory=dict)
 
     def find(self, tenant: Tenant, name: str) -> CodeTree | None:
         """Return the repository of a name; None if there is none here."""
         if self.given is not None:
-            return CheckoutTree(self.given) if name in self.names else None
+            return CheckoutTree(self.given) if is_one_of(name, self.names) else None
         folder = self._folder(name)
         if folder is not None:
             return CheckoutTree(folder)
@@ -58,14 +66,34 @@ class Repositories:
         around = self.around()
         tops: tuple[Path, ...] = (around,) if around is not None else ()
         roots = tuple(Path(os.path.realpath(root)) for root in self.roots)
-        for root in (*tops, *roots):
-            if root.is_dir() and not is_bare(root) and name in self._names_of(root):
-                return root
+        whole = [top for top in (*tops, *roots) if top.is_dir() and not is_bare(top)]
+        for top in whole:
+            if name in self._names_of(top):
+                return top
         for root in roots:
             inside = root / name
             if inside.is_dir() and not inside.is_symlink() and not is_bare(inside):
                 return inside
-        return None
+        listed = [self._list(root) for root in roots]
+        by_origin = (names[name] for names in listed if name in names)
+        whole_in_capitals = (top for top in whole if is_one_of(name, self._names_of(top)))
+        plain = name.casefold()
+        in_capitals = (names[plain] for names in listed if plain in names)
+        return next(chain(by_origin, whole_in_capitals, in_capitals), None)
+
+    def _list(self, root: Path) -> Mapping[str, Path]:
+        """Return the checkouts in a root by their names, also in small letters.
+
+        As they were some seconds ago.
+        """
+        kept = self._listed.get(root)
+        if kept is None or time.monotonic() - kept[0] >= LISTED_SECONDS:
+            named = [(name, top) for top in _checkouts_in(root) for name in self._names_of(top)]
+            found: dict[str, Path] = {}
+            for name, top in (*named, *((name.casefold(), top) for name, top in named)):
+                found.setdefault(name, top)
+            kept = self._listed[root] = (time.monotonic(), found)
+        return kept[1]
 
     def _names_of(self, top: Path) -> tuple[str, ...]:
         """Return the names of a folder, read again when its `.git` changed."""
@@ -77,3 +105,15 @@ class Repositories:
         if kept is None or kept[0] != changed:
             kept = self._names[top] = (changed, repository_names(top))
         return kept[1]
+
+
+def _checkouts_in(root: Path) -> Iterator[Path]:
+    """Yield the folders in a folder that have `.git`, in order; none if it has one itself."""
+    try:
+        if (root / ".git").exists():
+            return
+        with os.scandir(root) as found:
+            names = sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    yield from (root / name for name in names[:MOST_LISTED] if (root / name / ".git").exists())

@@ -18,6 +18,7 @@ from commonplace.memory.anchors import (
     AnchorVerdict,
     CodeAnchor,
     LineRange,
+    repository_name,
 )
 from commonplace.memory.errors import INVALID_ANCHOR, failure
 
@@ -62,7 +63,7 @@ def read_anchor_inputs(
     """Make anchors; `repository` is for those that name none. Raises INVALID_ANCHOR."""
     anchors = []
     for number, anchor in enumerate(given):
-        name = anchor.repository or repository
+        name = repository_name(anchor.repository or repository or "")
         if not name:
             raise failure(
                 INVALID_ANCHOR,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant
-from commonplace.memory.anchors import AnchorState, CodeAnchor, path_problem
+from commonplace.memory.anchors import AnchorState, CodeAnchor, is_one_of, path_problem
 from commonplace.memory.code.checker import CodeChecker
 from commonplace.memory.code.git import find_top, is_bare, repository_names
 from commonplace.memory.code.repositories import Repositories
@@ -22,14 +24,23 @@ _LINES = re.compile(r"\d+(?:-\d+)?")
 _LIKE_LINES = re.compile(r"(?=.*\d)[\d-]+")
 
 
+@dataclass(frozen=True, slots=True)
+class VerifiedFolder:
+    """The entries that speak of a folder, the names that it has, and the other names in anchors."""
+
+    rows: tuple[AnchoredEntry, ...]
+    names: tuple[str, ...]
+    others: Mapping[str, int]  # entries by the name of another repository
+
+
 async def verify_folder(
     store: MemoryStore,
     tenant: Tenant,
     folder: Path,
     name: str | None = None,
     entries: Iterable[Entry] | None = None,
-) -> tuple[AnchoredEntry, ...]:
-    """Return the entries that speak of a repository, compared with a checkout of it.
+) -> VerifiedFolder:
+    """Compare the entries that speak of a repository with a checkout of it.
 
     Of `entries` if they are given, else of all entries of the tenant. If none speaks of the folder
     and no name is given, the checkout around it is compared.
@@ -37,7 +48,7 @@ async def verify_folder(
     given = None if entries is None else list(entries)
     found = await _verify(store, tenant, folder, name, given)
     top = find_top(folder)
-    if found or name or top is None or top == folder:
+    if found.rows or name or top is None or top == folder:
         return found
     return await _verify(store, tenant, top, name, given)
 
@@ -48,7 +59,7 @@ async def _verify(
     folder: Path,
     name: str | None,
     entries: Sequence[Entry] | None,
-) -> tuple[AnchoredEntry, ...]:
+) -> VerifiedFolder:
     names = (name,) if name else repository_names(folder)
     checker = CodeChecker(Repositories(given=folder, names=names))
     try:
@@ -59,11 +70,13 @@ async def _verify(
             found = await _compare(review, tenant, entries)
     finally:
         checker.close()
-    own = (
-        AnchoredEntry(row.entry, tuple(v for v in row.verdicts if v.anchor.repository in names))
-        for row in found
-    )
-    return tuple(row for row in own if row.verdicts)
+    own: list[AnchoredEntry] = []
+    others: Counter[str] = Counter()
+    for row in found:
+        about = tuple(v for v in row.verdicts if is_one_of(v.anchor.repository, names))
+        own += [AnchoredEntry(row.entry, about)] if about else []
+        others.update({v.anchor.repository for v in row.verdicts if v not in about})
+    return VerifiedFolder(tuple(own), names, dict(others.most_common()))
 
 
 async def _compare(

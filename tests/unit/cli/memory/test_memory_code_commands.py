@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,8 @@ def test_verify_fails_once_the_code_changed_until_the_anchor_is_taken_again(
     assert as_json(typed, "verify", "--repo", str(shop)) == (
         0,
         {
+            "repository": ["shop"],
+            "other_repositories": {},
             "entries": 1,
             "stale": 0,
             "anchors": {"valid": 1, "moved": 0, "changed": 0, "gone": 0, "unknown": 0},
@@ -161,6 +164,18 @@ def test_verify_in_a_subfolder_compares_the_checkout_around_it(typed: Typed, sho
     assert as_json(typed, "verify")[1]["entries"] == 1
     (shop / "src" / "store.py").write_text(SOURCE.replace("commit", "flush"))
     assert typed("verify", "--repo", str(shop / "src"))[0] == 1
+
+
+def test_verify_names_the_repositories_that_entries_speak_of_instead(
+    typed: Typed, shop: Path, tmp_path: Path
+) -> None:
+    keep(typed, "store.py:Store.add")
+    shutil.copytree(shop, tmp_path / "build-17")
+    code, found = as_json(typed, "verify", "--repo", str(tmp_path / "build-17"))
+    assert (code, found["repository"], found["entries"]) == (0, ["build-17"], 0)
+    assert found["other_repositories"] == {"shop": 1}
+    code, found = as_json(typed, "verify", "--repo", str(tmp_path / "build-17"), "--name", "SHOP")
+    assert found["anchors"]["valid"] == 1
 
 
 def test_verify_refuses_a_repository_without_checked_out_files(typed: Typed, shop: Path) -> None:

@@ -194,3 +194,33 @@ def test_a_name_means_a_root_or_a_folder_of_it_and_never_a_link(folder: Path) ->
     assert Repositories((folder.parent,)).find("local", "alias") is None
     assert Repositories((folder,)).find("local", "other") is None
     assert Repositories().find("local", "shop") is None
+
+
+def test_a_checkout_in_a_root_is_found_by_the_name_of_its_origin(tmp_path: Path) -> None:
+    roots = tmp_path / "roots"
+    for name, origin in (
+        ("checkout-1", "git@example.com:acme/Shop.git"),
+        ("SHOP", "https://example.com/acme/till"),
+    ):
+        (roots / name).mkdir(parents=True)
+        git(roots / name, "init", "-q")
+        git(roots / name, "remote", "add", "origin", origin)
+    repositories = Repositories((roots,))
+    for name, folder in (
+        ("Shop", "checkout-1"),
+        ("SHOP", "SHOP"),
+        ("till", "SHOP"),
+        ("TILL", "SHOP"),
+        ("shop", "SHOP"),
+    ):
+        found = repositories.find("local", name)
+        assert found is not None, name
+        assert found.identity == f"folder:{roots / folder}", name
+
+
+def test_a_name_in_other_capitals_means_the_same_repository(folder: Path) -> None:
+    assert Repositories((folder,)).find("local", "SHOP") is not None
+    assert Repositories((folder.parent,)).find("local", "SHOP") is None  # not a checkout of git
+    git(folder, "init", "-q")
+    assert Repositories((folder.parent,)).find("local", "SHOP") is not None
+    assert Repositories(given=folder, names=("shop",)).find("local", "Shop") is not None

@@ -193,6 +193,24 @@ def test_a_repository_that_cannot_be_read_is_said_and_never_gone(anchored: Calls
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "acme/shop",
+        "https://example.com/acme/shop.git",
+        "git@example.com:acme/shop.git",
+        "git@example.com:shop",
+        "/home/ann/code/shop/",
+        "C:\\code\\shop",
+        "shop.git/",
+    ],
+)
+def test_a_repository_may_be_named_by_its_path_or_its_address(anchored: Calls, name: str) -> None:
+    id_ = anchored.add("Store.add commits", project=name, anchors=[SYMBOL])
+    assert states(anchored, id_) == ["valid"]
+    assert states(anchored, add(anchored, SYMBOL | {"repository": name})) == ["valid"]
+
+
+@pytest.mark.parametrize(
     ("anchor", "code"),
     [
         ({"path": "store.py", "symbol": "Store.remove"}, "ANCHOR_NOT_FOUND"),
