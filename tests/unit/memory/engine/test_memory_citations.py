@@ -21,7 +21,34 @@ def test_an_invented_id_and_one_in_small_letters_are_citations(reference: str) -
     assert [found.reference for found in find_citations(f"see [{reference}] Title")] == [reference]
 
 
-@pytest.mark.parametrize("text", ["[1]", "[2024]", "[x]", "[01hx123]", "[0123]", "[ ]", "[HTTP]"])
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("[01HX123, 01HX456; 01HX789]", ["01HX123", "01HX456", "01HX789"]),
+        ("[01HX123, Fix CORS Safari]", ["01HX123"]),
+        ("[memory:01HX123] Fix", ["01HX123"]),
+        ("[ 01HX123 ] and [[01HX456]]", ["01HX123", "01HX456"]),
+        ("dropped[01HX123].", ["01HX123"]),
+    ],
+)
+def test_ids_are_found_however_the_brackets_are_filled(text: str, references: list[str]) -> None:
+    assert [found.reference for found in find_citations(text)] == references
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array[0XFF]",
+        "mask = [0B101]",
+        "[1]",
+        "[2024]",
+        "[x]",
+        "[01hx123]",
+        "[0123]",
+        "[ ]",
+        "[HTTP]",
+    ],
+)
 def test_footnotes_years_and_words_are_no_citations(text: str) -> None:
     assert list(find_citations(text)) == []
 
@@ -41,6 +68,12 @@ def test_footnotes_years_and_words_are_no_citations(text: str) -> None:
         ("[01HX123] Postgres locks", "Postgres locks: use advisory ones", True),
         ("[01HX123] Postgres loc", "Postgres locks: use advisory ones", False),
         ("[01HX123] Fix", "Fix CORS Safari header", False),
+        ("- [01HX123] - Fix CORS Safari header", "Fix CORS Safari header", True),
+        ("**[01HX123]** \u2014 **Fix CORS Safari header**", "Fix CORS Safari header", True),
+        ("| [01HX123] | Fix CORS Safari | done |", "Fix CORS Safari header", True),
+        ("| [01HX123] | Fix the timeout | done |", "Fix CORS Safari header", False),
+        ("[01HX123] \u2013 Fix the timeout", "Fix CORS Safari header", False),
+        ("[01HX123] --here takes anchors", "--here takes anchors", True),
     ],
 )
 def test_a_title_after_the_id_is_the_title_or_its_beginning(
