@@ -116,7 +116,9 @@ def last_change(top: Path, path: str, since: str = "") -> LastChange | None:
     commit, _, date = done.stdout[:200].decode("ascii", "replace").strip().partition(" ")
     if not commit:
         return LastChange("", "")
-    return LastChange(commit, date) if COMMIT.fullmatch(commit) else None
+    # To git, the oldest commits of a shallow clone added all their files.
+    is_oldest = commit in _read(_common_folder(top), "shallow").split()
+    return LastChange(commit, date) if COMMIT.fullmatch(commit) and not is_oldest else None
 
 
 def _environment(top: Path) -> Mapping[str, str]:

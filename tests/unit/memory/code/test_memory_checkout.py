@@ -185,6 +185,21 @@ def test_the_last_change_is_told_and_nothing_of_the_repository_runs(folder: Path
     assert last_change(folder.parent, "secret.py") is None
 
 
+def test_a_shallow_clone_does_not_take_its_oldest_commit_for_every_change(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    for text in ("x = 1\n", "x = 2\n", "x = 3\n"):
+        (folder / "src" / "a.py").write_text(text)
+        (folder / "other.py").write_text("y = 1\n")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", text)
+    copy = folder.parent / "copy"
+    git(folder, "clone", "-q", "--depth", "2", f"file://{folder}", str(copy))
+    assert last_change(copy, "other.py") is None  # it may be older than what is here
+    change = last_change(copy, "src/a.py")
+    assert change is not None
+    assert change.commit == head_commit(copy)
+
+
 def test_a_name_means_a_root_or_a_folder_of_it_and_never_a_link(folder: Path) -> None:
     (folder.parent / "alias").symlink_to(folder)
     found = Repositories((folder.parent,)).find("local", "shop")
