@@ -16,9 +16,13 @@ from commonplace.memory.model import Entry
 ID_CHARACTERS = 80
 CATEGORY_CHARACTERS = 49
 DESCRIPTION_CHARACTERS = 300
-_ENTRY_ID = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
-_MENTION = re.compile(rf"[ \t]*[\[(]?{_ENTRY_ID.pattern}[\])]?")
-_REFERENCE = re.compile(rf"\W*{_ENTRY_ID.pattern}")
+# A whole id, or in brackets the beginning of one; `memory:` stands before it in references.
+_ENTRY_ID = re.compile(
+    r"\b(?:memory:)?[0-7][0-9A-HJKMNP-TV-Z]{25}\b"
+    r"|(?<=\[)(?:memory:)?0(?![XB])(?=[0-9]*[A-Z])[0-9A-HJKMNP-TV-Z]{4,24}(?=\])"
+)
+_MENTION = re.compile(rf"[ \t]*[\[(]?(?:{_ENTRY_ID.pattern})[\])]?")
+_REFERENCE = re.compile(rf"\W*(?:{_ENTRY_ID.pattern})")
 _LEAST_WORDS = 4  # that a sentence says beside the entry that it names
 _HEADING = re.compile(r"#{1,6} ")
 _TABLE_RULE = re.compile(r"\|[-| :]+\|")

@@ -84,6 +84,14 @@ def test_a_generalisation_is_published_without_the_table_of_its_sources() -> Non
         ("Pool them. See 01ARZ3NDEKTSV4RRFFQ69G5FAV. Never open.", "Pool them. Never open."),
         ("- 01ARZ3NDEKTSV4RRFFQ69G5FAV the title of another entry\n- Text", "- Text"),
         ("- Pool the sockets (01ARZ3NDEKTSV4RRFFQ69G5FAV).", "- Pool the sockets."),
+        (
+            "Pool the sockets. As [memory:01ARZ3NDEKTSV4RRFFQ69G5FAV] says, never open one.",
+            "Pool the sockets. As says, never open one.",
+        ),
+        ("Pool all as memory:01ARZ3NDEKTSV4RRFFQ69G5FAV says.", "Pool all as says."),
+        ("Pool the sockets (see [01ARZ3NDEK] Fix CORS).", "Pool the sockets (see Fix CORS)."),
+        ("[01ARZ3NDEK] the title of another entry\nText", "Text"),
+        ("Write array[0XFFFF] and rows[01234] as they are.",) * 2,
     ],
 )
 def test_references_to_entries_are_left_out(text: str, kept: str) -> None:
