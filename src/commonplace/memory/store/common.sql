@@ -167,6 +167,9 @@ WHERE tenant = :tenant AND key = :key AND decision = 'pending';
 -- name: insert_purge
 INSERT INTO memory_purges (tenant, id, entries, revisions, created_at) VALUES (:tenant, :id, :entries, :revisions, :created_at);
 
+-- name: last_purge
+SELECT max(created_at) FROM memory_purges WHERE tenant = :tenant AND entries > 0;
+
 -- name: purge_entry
 DELETE FROM memory_entries WHERE tenant = :tenant AND id = :id AND deleted_at IS NOT NULL RETURNING id;
 

@@ -258,6 +258,10 @@ class RelationalHousekeeping:
 
         return await self._units.commit_bulk(work, tenant)
 
+    async def last_purge(self, tenant: Tenant) -> datetime | None:
+        row = await self._units.look(lambda c: self._rows(c, tenant).fetch_one("last_purge"))
+        return read_moment(row[0]) if row is not None and row[0] is not None else None
+
     async def overwrite_freed_space(self) -> bool:
         return await self._units.overwrite_freed_space()
 

@@ -116,6 +116,10 @@ class HousekeepingStore(Protocol):
         """Remove deleted entries with all that is about them, and the text of earlier states."""
         ...
 
+    async def last_purge(self, tenant: Tenant) -> datetime | None:
+        """Return when entries were last purged; None if never."""
+        ...
+
     async def overwrite_freed_space(self) -> bool:
         """Overwrite what was removed in files; returns False if that must wait."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -64,11 +64,7 @@ class StaleLessons:
         compared. A lesson that is not found at all was purged.
         """
         present = await self._store.get_all(tenant, lessons)
-        doubts: dict[str, LessonDoubt] = {}
-        for id_ in lessons.keys() - present.keys():
-            deleted = await self._store.get(tenant, id_, deleted=True)
-            since = deleted.deleted_at if deleted is not None else None
-            doubts[id_] = LessonDoubt("deleted", since or now)
+        doubts = await self._find_deleted(tenant, lessons.keys() - present.keys(), now)
         for check in self._checks:
             doubts |= await check.find_doubts(tenant, tuple(present.values()), now)
         for id_, digest in lessons.items():
@@ -80,6 +76,18 @@ class StaleLessons:
             if entry.superseded_by is not None or entry.status is EntryStatus.OBSOLETE:
                 reason = "superseded" if entry.superseded_by is not None else "obsolete"
                 doubts[entry.id] = LessonDoubt(reason, entry.updated_at)
+        return doubts
+
+    async def _find_deleted(
+        self, tenant: Tenant, ids: Collection[str], now: datetime
+    ) -> dict[str, LessonDoubt]:
+        """Return lessons that are gone; a purged one since the last purge, which kept no times."""
+        purged_at = await self._store.housekeeping.last_purge(tenant) if ids else None
+        doubts = {}
+        for id_ in ids:
+            entry = await self._store.get(tenant, id_, deleted=True)
+            since = purged_at if entry is None else entry.deleted_at
+            doubts[id_] = LessonDoubt("deleted", since or now)
         return doubts
 
     async def _find_contradicted(

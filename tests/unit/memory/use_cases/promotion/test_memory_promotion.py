@@ -123,6 +123,18 @@ def test_lessons_go_stale_when_they_are_superseded_deleted_changed_or_obsolete(
     }
 
 
+def test_a_lesson_is_deleted_since_its_purge_and_not_since_today(memory: Calls) -> None:
+    lessons = promoted(memory, memory.add("Locks wait", "Set busy_timeout."))
+    memory("memory_delete", id=next(iter(lessons)))
+    before = memory.clock()
+    memory("memory_purge", ids=list(lessons))
+    reviewed = memory.clock()
+    memory.clock.pass_days(3)
+    judge = StaleLessons(memory.service.store)
+    [doubt] = memory.run(judge.find_stale(Tenant("local"), lessons, memory.clock())).values()
+    assert (doubt.reason, before < doubt.since < reviewed) == ("deleted", True)
+
+
 def test_the_winner_of_an_accepted_contradiction_is_not_stale(memory: Calls) -> None:
     first = memory.add("Branch is master", "The default branch is master.")
     second = memory.add("Branch is main", "The default branch is main.")
