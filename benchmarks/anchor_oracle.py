@@ -19,7 +19,9 @@ from pathlib import Path
 Span = tuple[int, int]
 Definitions = Mapping[str, Sequence[Span]]
 SURVIVING = 0.5  # of the lines: more of them left, and a text without its name has changed
-TELLING_LINES = 2  # a text with fewer different lines is not looked for elsewhere
+TELLING_LINES = (
+    2  # a text with fewer lines that are more than a keyword is not looked for elsewhere
+)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -183,7 +185,7 @@ def judge(
         return "changed", "hunks"
     if symbol is None and path in new.lines and _has_block(new.lines[path], text):
         return "valid", "block"
-    if _is_elsewhere(new, path, text, symbol):
+    if _is_elsewhere(old, new, path, text, symbol):
         return "moved", "block"
     if after is not None and after != path:  # renamed, and touched there
         return "changed", "hunks"
@@ -193,20 +195,32 @@ def judge(
     return ("changed" if survives > SURVIVING else "gone"), "hunks"
 
 
-def _is_elsewhere(new: Commit, path: str, text: list[bytes], symbol: str | None) -> bool:
+def _is_elsewhere(
+    old: Commit, new: Commit, path: str, text: list[bytes], symbol: str | None
+) -> bool:
+    """Say whether a text is now in a place that did not have it before.
+
+    If as many definitions of its own file have it as before, one of them has a new name.
+    """
+    copies = _count_copies(new, path, text)
+    if symbol is not None and copies and copies >= _count_copies(old, path, text):
+        return True
     if len({line for line in text if len(line) >= 4}) < TELLING_LINES:
-        return symbol is not None and any(
-            new.text(path, spans) == text for spans in new.definitions.get(path, {}).values()
-        )
-    for other, lines in new.lines.items():
-        if symbol is None:
-            if other != path and _has_block(lines, text):
-                return True
-        elif text[0] in lines and any(
-            new.text(other, spans) == text for spans in new.definitions[other].values()
-        ):
-            return True
-    return False
+        return False
+    others = (other for other in new.lines if other != path)
+    if symbol is None:
+        return any(_has_block(new.lines[other], text) for other in others)
+    return any(
+        _count_copies(new, other, text) > _count_copies(old, other, text) for other in others
+    )
+
+
+def _count_copies(commit: Commit, path: str, text: list[bytes]) -> int:
+    """Return how many definitions of a file have a text."""
+    if text[0] not in commit.lines.get(path, ()):
+        return 0
+    definitions = commit.definitions.get(path, {}).values()
+    return sum(commit.text(path, spans) == text for spans in definitions)
 
 
 def _has_block(lines: Sequence[bytes], text: Sequence[bytes]) -> bool:

@@ -15,8 +15,11 @@ PATH_CHARACTERS = 1_024
 SYMBOL_CHARACTERS = 512
 LAST_LINE = 10_000_000
 # The digest of a text; then that of its file, its first line, and samples of its lines and of
-# those of the file.
-HASH = re.compile(r"[0-9a-f]{32}(?:\.[0-9a-f]{16}\.(?:[0-9a-f]{8}){1,13}\.(?:[0-9a-f]{8}){0,12})?")
+# those of the file, and how many definitions have it if several do.
+HASH = re.compile(
+    r"[0-9a-f]{32}"
+    r"(?:\.[0-9a-f]{16}\.(?:[0-9a-f]{8}){1,13}\.(?:[0-9a-f]{8}){0,12}(?:\.[1-9][0-9]{0,3})?)?"
+)
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ADDRESS = re.compile(r".*[/\\]|[^@\s]+@[^:\s]+:")  # of a folder or of a remote

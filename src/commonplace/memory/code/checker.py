@@ -157,7 +157,8 @@ class CodeChecker:
             return replace(anchor, lines=span if anchor.lines else None, hash=found, commit=commit)
         symbol, spans = _find_symbol(view, anchor)
         around = min(first for first, _ in spans), max(last for _, last in spans)
-        found = str(view.text.fingerprint(spans))
+        definitions = (view.symbols() or {}).values()
+        found = str(view.text.fingerprint(spans, definitions))
         return replace(anchor, symbol=symbol, lines=around, hash=found, commit=commit)
 
     def check_now(

@@ -18,6 +18,7 @@ from commonplace.memory.anchors import LineRange
 RESEMBLING = 0.2  # of the lines of two files together; a third, if half of each are the same
 SAMPLE = 12  # lines of a text whose hashes are kept
 LEAST_SAMPLE = 2
+COPIES = 9_999  # that are counted
 TELLING_BYTES = 4
 COMMON = frozenset((b"else:", b"try:", b"pass", b"return", b"finally:", b"break", b"continue"))
 _BLANKS = b" \t\r"
@@ -30,7 +31,7 @@ class Fingerprint:
     `file` is the digest of the whole file. `head` is the hash of the first line; `sample` has
     those of up to SAMPLE telling lines that the file has nowhere else, chosen by their hashes and
     so without regard to order; `file_sample` those of lines of the whole file, by which it is known
-    under another name.
+    under another name. `copies` is how many definitions of the file have this text.
     """
 
     digest: str
@@ -38,22 +39,25 @@ class Fingerprint:
     head: int | None = None
     sample: tuple[int, ...] = ()
     file_sample: tuple[int, ...] = ()
+    copies: int = 1
 
     def __str__(self) -> str:
         if self.head is None:
             return self.digest
         hashes = _write_hashes((self.head, *self.sample))
-        return f"{self.digest}.{self.file}.{hashes}.{_write_hashes(self.file_sample)}"
+        text = f"{self.digest}.{self.file}.{hashes}.{_write_hashes(self.file_sample)}"
+        return text if self.copies == 1 else f"{text}.{self.copies}"
 
     @classmethod
     def parse(cls, text: str) -> Fingerprint:
         """Read what `str` wrote, or a digest alone."""
         digest, _, rest = text.partition(".")
         file, _, rest = rest.partition(".")
-        hashes, _, others = rest.partition(".")
+        hashes, _, rest = rest.partition(".")
+        others, _, copies = rest.partition(".")
         numbers = _read_hashes(hashes)
         head = numbers[0] if numbers else None
-        return cls(digest, file, head, numbers[1:], _read_hashes(others))
+        return cls(digest, file, head, numbers[1:], _read_hashes(others), int(copies or 1))
 
     def share_in(self, hashes: Container[int]) -> float:
         """Return how much of the sample is among the hashes of lines."""
@@ -120,8 +124,10 @@ class SourceText:
         """Return the digest of the lines of ranges."""
         return hashlib.sha256(b"\n".join(self._select(spans))).hexdigest()[:32]
 
-    def fingerprint(self, spans: Sequence[LineRange]) -> Fingerprint:
-        """Return what is kept of the lines of ranges."""
+    def fingerprint(
+        self, spans: Sequence[LineRange], definitions: Iterable[Sequence[LineRange]] = ()
+    ) -> Fingerprint:
+        """Return what is kept of the lines of ranges, those of a definition among all of a file."""
         lines = list(self._select(spans))
         head = zlib.crc32(lines[0]) if lines else 0
         digest = self.digest_of(spans)
@@ -130,7 +136,10 @@ class SourceText:
         sample = _sample(own)
         if len(sample) < LEAST_SAMPLE:
             sample = _sample(lines)
-        return Fingerprint(digest, self.digest, head, sample, _sample(self.lines))
+        copies = sum(self.digest_of(others) == digest for others in definitions)
+        return Fingerprint(
+            digest, self.digest, head, sample, _sample(self.lines), min(max(1, copies), COPIES)
+        )
 
     def find(self, wanted: Fingerprint, count: int, near: int) -> LineRange | None:
         """Return where a text of `count` lines is, nearest to a line; None if nowhere."""

@@ -10,6 +10,7 @@ from commonplace.memory.engine.code.fingerprint import Fingerprint, SourceText
 
 SIMILAR = 0.5  # of the lines of a text: more of them elsewhere, and it changed there
 TELLING_LINES = 2  # a shorter text is recognised at its own path only
+UNMISTAKABLE_LINES = 4  # a shorter definition of another file and name may always have been there
 LARGER = 3  # times the lines of a definition: something larger only contains some of it
 NO_HASH = "no hash was kept: the repository could not be read"
 
@@ -85,10 +86,16 @@ def _decide_symbol(
         same = own.text.digest_of(spans) == wanted.digest
         state = AnchorState.VALID if same else AnchorState.CHANGED
         return _at(anchor, state, own.path, symbol, _around(spans))
-    for name, spans in symbols.items():
-        if own.text.digest_of(spans) == wanted.digest:
-            return _at(anchor, AnchorState.MOVED, own.path, name, _around(spans))
-    return None
+    places = {
+        name: _around(spans)
+        for name, spans in symbols.items()
+        if own.text.digest_of(spans) == wanted.digest
+    }
+    if not places or len(places) < wanted.copies:  # only copies of the text are left
+        return None
+    first = anchor.lines[0] if anchor.lines else 1
+    name = min(places, key=lambda name: abs(places[name][0] - first))
+    return _at(anchor, AnchorState.MOVED, own.path, name, places[name])
 
 
 def _decide_lines(anchor: CodeAnchor, wanted: Fingerprint, own: CodeFile) -> AnchorVerdict | None:
@@ -111,21 +118,30 @@ def _find_text(anchor: CodeAnchor, wanted: Fingerprint, file: CodeFile) -> LineR
 def _find_elsewhere(
     anchor: CodeAnchor, wanted: Fingerprint, own: CodeFile | None, others: OtherFiles
 ) -> AnchorVerdict | None:
-    """Look for the same text in other files."""
-    if wanted.head is None or len(wanted.sample) < TELLING_LINES:
+    """Look for the same text in other files; the shorter it is, the more its name must be equal."""
+    telling = len(wanted.sample)
+    is_long = telling >= TELLING_LINES
+    if wanted.head is None or not (is_long or _left_with_its_owner(anchor.symbol, own)):
         return None
     for file in others.with_line(wanted.head):
         if own is not None and file.path == own.path:
             continue
         symbols = file.symbols() if anchor.symbol else None
         for name, spans in (symbols or {}).items():
-            if file.text.digest_of(spans) == wanted.digest:
+            is_it = name == anchor.symbol or telling >= UNMISTAKABLE_LINES
+            if is_it and file.text.digest_of(spans) == wanted.digest:
                 return _at(anchor, AnchorState.MOVED, file.path, name, _around(spans))
-        place = _find_text(anchor, wanted, file) if symbols is None else None
+        place = _find_text(anchor, wanted, file) if symbols is None and is_long else None
         if place is not None:
             lines = place if anchor.lines else None
             return _at(anchor, AnchorState.MOVED, file.path, anchor.symbol, lines)
     return None
+
+
+def _left_with_its_owner(symbol: str | None, own: CodeFile | None) -> bool:
+    """Say whether the class of a method is not in its file any more."""
+    owner = (symbol or "").rpartition(".")[0]
+    return bool(owner) and own is not None and owner not in (own.symbols() or {})
 
 
 def _find_similar(
@@ -147,7 +163,7 @@ def _find_similar(
         same = own is None and file.text.digest_of(symbols[symbol]) == wanted.digest
         state = AnchorState.MOVED if same else AnchorState.CHANGED
         return _at(anchor, state, file.path, symbol, _around(symbols[symbol]))
-    enough = len(wanted.sample) >= TELLING_LINES
+    enough = len(wanted.sample) >= TELLING_LINES and wanted.copies == 1
     if not enough or wanted.share_in(set(file.text.hashes)) <= SIMILAR:
         return None
     name, lines = _most_similar(anchor, wanted, file.text, symbols) or (None, None)

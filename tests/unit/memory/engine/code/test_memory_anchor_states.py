@@ -43,7 +43,7 @@ def anchor_on(
 ) -> CodeAnchor:
     symbols = file.symbols() or {}
     spans = list(symbols[symbol]) if symbol else [lines or (1, len(file.text.lines))]
-    found = str(file.text.fingerprint(spans))
+    found = str(file.text.fingerprint(spans, symbols.values() if symbol else ()))
     return CodeAnchor("shop", file.path, symbol, spans[0] if symbol else lines, found)
 
 
@@ -149,3 +149,39 @@ def test_a_short_text_is_not_taken_for_a_copy_elsewhere() -> None:
     old = File("a.py", "x = 1\ny = 2", {"x": [(1, 1)]})
     copy = File("b.py", "x = 1", {"x": [(1, 1)]})
     assert state(anchor_on(old, "x"), File("a.py", "z = 3", {}), copy) == ("gone", "")
+
+
+CLOSE = "def close(self):\n    self.handle.close()\n    self.handle = None"
+
+
+def copies_of_close(*names: str) -> File:
+    """Return a file with classes that have the same method."""
+    text = "\n".join(f"class {name}:\n{CLOSE}" for name in names)
+    spans = {f"{name}.close": [(4 * at + 2, 4 * at + 4)] for at, name in enumerate(names)}
+    return File("a.py", text, spans)
+
+
+def test_a_definition_that_is_removed_has_not_moved_to_its_copies() -> None:
+    anchor = anchor_on(copies_of_close("A", "B", "C"), "B.close")
+    assert state(anchor, copies_of_close("A", "C")) == ("gone", "")
+    assert state(anchor, copies_of_close("A", "D", "C")) == ("moved", "a.py:D.close")
+    assert state(anchor, copies_of_close("A", "B")) == ("valid", "a.py:B.close")
+
+
+def test_a_short_definition_of_another_name_elsewhere_is_another_one() -> None:
+    old = copies_of_close("A")
+    other = File("b.py", CLOSE, {"B.close": [(1, 3)]})
+    same = File("b.py", CLOSE, {"A.close": [(1, 3)]})
+    left = File("a.py", "print(1)", {})
+    assert state(anchor_on(old, "A.close"), left, other) == ("gone", "")
+    assert state(anchor_on(old, "A.close"), left, same) == ("moved", "b.py:A.close")
+
+
+def test_a_method_of_one_line_moves_with_its_class() -> None:
+    text = "class A:\n    def f(self): pass\n    x = 1"
+    old = File("a.py", text, {"A": [(1, 3)], "A.f": [(2, 2)]})
+    elsewhere = File("b.py", f"{text}\n    y = 2", {"A": [(1, 4)], "A.f": [(2, 2)]})
+    left = File("a.py", "print(1)", {})
+    assert state(anchor_on(old, "A.f"), left, elsewhere) == ("moved", "b.py:A.f")
+    emptied = File("a.py", "class A:\n    x = 1", {"A": [(1, 2)]})
+    assert state(anchor_on(old, "A.f"), emptied, elsewhere) == ("gone", "")

@@ -34,6 +34,9 @@ def test_a_fingerprint_survives_being_written_and_read() -> None:
     assert Fingerprint.parse(str(made)) == made
     assert HASH.fullmatch(str(made))
     assert Fingerprint.parse(made.digest) == Fingerprint(made.digest)
+    copied = SourceText(CODE).fingerprint([(4, 6)], [[(4, 6)], [(1, 2)], [(4, 6)]])
+    assert (copied.copies, Fingerprint.parse(str(copied))) == (2, copied)
+    assert HASH.fullmatch(str(copied))
 
 
 def test_a_text_is_found_on_other_lines_nearest_to_where_it_was() -> None:
