@@ -79,6 +79,8 @@ def test_invalid_scopes_are_refused_with_the_field(
     assert refused["created"] is False
     assert refused["error"] == "invalid_fields"
     assert where in [problem["field"] for problem in refused["validation"]]
+    said = [(problem["field"], problem["problem"]) for problem in refused["validation"]]
+    assert len(said) == len(set(said))
 
 
 def test_query_filters_by_path_language_and_activation(desk: Any) -> None:

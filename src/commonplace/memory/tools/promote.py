@@ -23,6 +23,7 @@ from commonplace.memory.use_cases.promotion.lessons import AnchorCheck, StaleLes
 from commonplace.memory.use_cases.promotion.submission import Promotion, RuleCatalogue, RulePreview
 
 SHOWN_TEXTS = ("title", "body", "description", "owner")
+LONG_BODY = 50_000  # characters, where the catalogue warns of a rule too
 SUBMIT_TOOL = "instructions_review_submit"  # who may not use it may not promote
 
 
@@ -159,6 +160,9 @@ def _show(seen: RulePreview) -> MemoryPromoteOutput:
             f" A rule comes from these lessons already: {', '.join(seen.promoted)}. Change that "
             "one unless you need a second."
         )
-    if warnings := describe_hidden({name: seen.rule.get(name, "") for name in SHOWN_TEXTS}):
-        output["warnings"] = list(warnings)
+    warnings = [*describe_hidden({name: seen.rule.get(name, "") for name in SHOWN_TEXTS})]
+    if (length := len(seen.draft.body)) > LONG_BODY:
+        warnings.append(f"The body has {length} characters; agents read shorter rules better.")
+    if warnings:
+        output["warnings"] = warnings
     return output

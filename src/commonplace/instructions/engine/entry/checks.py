@@ -183,6 +183,7 @@ def check_schema(given: Mapping[str, Json]) -> None:
             break
     problems += _time_and_category_problems(given)
     problems += [FieldProblem(*problem) for problem in scope_problems(given)]
+    problems = list(dict.fromkeys(problems))  # the schema and the rules of scopes may agree
     if problems:
         only_unknown = unknown and len(unknown) == len(problems)
         hint = "; ".join(f"{problem.field}: {problem.problem}" for problem in problems[:3])

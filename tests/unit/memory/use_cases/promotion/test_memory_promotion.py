@@ -71,6 +71,14 @@ def test_a_preview_reports_characters_that_nobody_sees(memory: Calls) -> None:
     assert "warnings" not in plain
 
 
+def test_a_preview_warns_of_a_rule_that_is_too_long_to_be_read(memory: Calls) -> None:
+    lesson = memory.add("Retries", "Retry the call. " * 4_000)
+    [warning] = memory("memory_promote", entries=[lesson])["warnings"]
+    assert warning.startswith("The body has 63999 characters")
+    short = memory("memory_promote", entries=[lesson], body="Retry the call.")
+    assert "warnings" not in short
+
+
 def test_a_generalisation_counts_the_lessons_that_it_comes_from(memory: Calls) -> None:
     sources = [memory.add(f"Locked {n}", "Set busy_timeout first.") for n in range(3)]
     work = memory.service.generalize(Tenant("local"), sources, "Locks", dry_run=False)
