@@ -123,10 +123,13 @@ class CodeChecker:
         return await self._run(lambda: self.check_now(tenant, anchors, fresh=fresh))
 
     async def last_changes(
-        self, tenant: Tenant, anchors: Sequence[CodeAnchor]
+        self, tenant: Tenant, verdicts: Sequence[AnchorVerdict]
     ) -> Mapping[CodeAnchor, LastChange]:
-        """Return the last commits that touched the paths of anchors, where git tells."""
-        return await self._run(lambda: self._last_changes(tenant, anchors))
+        """Return the last commits that touched the definitions or the files of anchors.
+
+        Where git tells.
+        """
+        return await self._run(lambda: self._last_changes(tenant, verdicts))
 
     async def _run(self, work: Callable[[], Result]) -> Result:
         if self._repositories.projects is not None:
@@ -219,19 +222,21 @@ class CodeChecker:
         return kept.index
 
     def _last_changes(
-        self, tenant: Tenant, anchors: Sequence[CodeAnchor]
+        self, tenant: Tenant, verdicts: Sequence[AnchorVerdict]
     ) -> Mapping[CodeAnchor, LastChange]:
-        known: dict[tuple[str, str, str], LastChange | None] = {}
+        known: dict[tuple[str, str, str, LineRange | None], LastChange | None] = {}
         found: dict[CodeAnchor, LastChange] = {}
-        for anchor in anchors:
+        for verdict in verdicts:
+            anchor = verdict.anchor
             tree = self._repositories.find(tenant, anchor.repository)
             if not isinstance(tree, CheckoutTree):
                 continue
-            key = anchor.repository, anchor.path, anchor.commit
+            lines = verdict.lines if verdict.path == anchor.path else None
+            key = anchor.repository, anchor.path, anchor.commit, lines
             if key not in known:
                 if len(known) >= MOST_GIT_CALLS:
                     break
-                known[key] = last_change(tree.root, anchor.path, anchor.commit)
+                known[key] = last_change(tree.root, anchor.path, anchor.commit, lines)
             change = known[key]
             if change is not None:
                 found[anchor] = change

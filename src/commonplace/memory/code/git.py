@@ -13,7 +13,7 @@ import subprocess  # runs git, with nothing of the repository executed
 from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.memory.anchors import COMMIT
+from commonplace.memory.anchors import COMMIT, LineRange
 from commonplace.memory.code.protocol import LastChange
 
 GIT_SECONDS = 5.0
@@ -86,18 +86,37 @@ def head_commit(top: Path) -> str:
     return value if COMMIT.fullmatch(value) else ""
 
 
-def last_change(top: Path, path: str, since: str = "") -> LastChange | None:
+def last_change(
+    top: Path, path: str, since: str = "", lines: LineRange | None = None
+) -> LastChange | None:
     """Return the last commit after `since` that touched a path; None where git does not tell.
 
-    Its commit is empty if there is none, so that the change is not committed yet.
+    Its commit is empty if there is none, so that the change is not committed yet. With the lines
+    of a definition as it is now, the last one that touched these, if there is one.
     """
-    program = shutil.which("git")
-    if program is None or not (top / ".git").exists():
+    if shutil.which("git") is None or not (top / ".git").exists():
         return None
-    configuration = [word for setting in _HARMLESS for word in ("-c", setting)]
     span = f"{since}..HEAD" if COMMIT.fullmatch(since) else "HEAD"
-    command = [program, "--no-pager", "--literal-pathspecs", *configuration, "log", "-1"]
-    command += ["--format=%H %cI", "--no-show-signature", "--end-of-options", span, "--", path]
+    found = _read_log(top, "--end-of-options", span, "--", path)
+    if found is None:
+        return last_change(top, path) if since else None  # the commit is not known here
+    if not found:
+        return LastChange("", "")
+    if lines is not None:
+        part = f"-L{lines[0]},{lines[1]}:{path}"
+        quiet = ("--no-patch", "--no-ext-diff", "--no-textconv")
+        found = _read_log(top, *quiet, part, "--end-of-options", span) or found
+    commit, _, date = found.partition(" ")
+    # To git, the oldest commits of a shallow clone added all their files.
+    is_oldest = commit in _read(_common_folder(top), "shallow").split()
+    return LastChange(commit, date) if COMMIT.fullmatch(commit) and not is_oldest else None
+
+
+def _read_log(top: Path, *words: str) -> str | None:
+    """Return the first commit of a log and its date, empty if there is none; None if it fails."""
+    configuration = [word for setting in _HARMLESS for word in ("-c", setting)]
+    command = [shutil.which("git") or "git", "--no-pager", "--literal-pathspecs", *configuration]
+    command += ["log", "-1", "--format=%H %cI", "--no-show-signature", *words]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, its arguments are checked
             command,
@@ -111,14 +130,7 @@ def last_change(top: Path, path: str, since: str = "") -> LastChange | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if done.returncode != 0:
-        return last_change(top, path) if since else None  # the commit is not known here
-    commit, _, date = done.stdout[:200].decode("ascii", "replace").strip().partition(" ")
-    if not commit:
-        return LastChange("", "")
-    # To git, the oldest commits of a shallow clone added all their files.
-    is_oldest = commit in _read(_common_folder(top), "shallow").split()
-    return LastChange(commit, date) if COMMIT.fullmatch(commit) and not is_oldest else None
+    return done.stdout[:200].decode("ascii", "replace").strip() if done.returncode == 0 else None
 
 
 def _environment(top: Path) -> Mapping[str, str]:

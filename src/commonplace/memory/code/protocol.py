@@ -93,9 +93,12 @@ class AnchorChecker(Protocol):
         ...
 
     async def last_changes(
-        self, tenant: Tenant, anchors: Sequence[CodeAnchor]
+        self, tenant: Tenant, verdicts: Sequence[AnchorVerdict]
     ) -> Mapping[CodeAnchor, LastChange]:
-        """Return the last commits that touched the paths of anchors, where git tells."""
+        """Return the last commits that touched the definitions or the files of anchors.
+
+        Where git tells.
+        """
         ...
 
     def default_repository(self) -> str | None:

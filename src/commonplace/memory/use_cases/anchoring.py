@@ -92,6 +92,6 @@ class AnchorReview:
                 stale.append(anchored)
         stale.reverse()
         shown = tuple(stale[:limit])
-        anchors = [verdict.anchor for row in shown for verdict in row.verdicts if verdict.is_stale]
-        changes = await self._checker.last_changes(tenant, anchors) if self._checker else {}
+        verdicts = [verdict for row in shown for verdict in row.verdicts if verdict.is_stale]
+        changes = await self._checker.last_changes(tenant, verdicts) if self._checker else {}
         return StaleCode(shown, len(stale), compared, changes)

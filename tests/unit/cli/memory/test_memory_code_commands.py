@@ -201,3 +201,23 @@ def test_stale_names_a_change_that_is_not_committed(typed: Typed, shop: Path) ->
     keep(typed, "store.py:Store.add")
     (shop / "src" / "store.py").write_text(SOURCE.replace("commit", "flush"))
     assert "committed" in typed("stale")[1]  # a narrow table breaks the line before it
+
+
+def test_stale_names_the_commit_that_changed_the_definition_and_not_a_later_one(
+    typed: Typed, shop: Path
+) -> None:
+    def commit(text: str) -> str:
+        (shop / "src" / "store.py").write_text(text)
+        author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *author, "commit", "-qam", "x"], cwd=shop, check=True)
+        head = ["git", "rev-parse", "HEAD"]
+        return subprocess.run(head, cwd=shop, capture_output=True, check=True).stdout.decode()[:12]
+
+    subprocess.run(["git", "add", "-A"], cwd=shop, check=True)
+    commit("import os\n\n\n" + SOURCE)
+    keep(typed, "store.py:Store.add")
+    changed = SOURCE.replace("commit", "flush")
+    guilty = commit("import os\n\n\n" + changed)
+    commit("import os\nimport sys\n\n\n" + changed + "\n\nprint(os, sys)\n")
+    [entry] = as_json(typed, "stale")[1]["code"]
+    assert entry["anchors"][0]["commit"][:12] == guilty

@@ -171,8 +171,11 @@ def test_the_last_change_is_told_and_nothing_of_the_repository_runs(folder: Path
     trap = folder.parent / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {folder.parent}/ran\n")
     trap.chmod(0o755)
-    for name in ("core.fsmonitor", "core.pager", "diff.external", "gpg.program", "core.sshCommand"):
+    programs = ("core.fsmonitor", "core.pager", "diff.external", "gpg.program", "core.sshCommand")
+    filters = ("diff.x.textconv", "diff.x.command", "filter.x.clean", "filter.x.smudge")
+    for name in (*programs, *filters):
         git(folder, "config", name, str(trap))
+    (folder / ".gitattributes").write_text("*.py diff=x filter=x\n")
     git(folder, "config", "log.showSignature", "true")
     change = last_change(folder, "src/a.py", first)
     assert change is not None
@@ -181,6 +184,8 @@ def test_the_last_change_is_told_and_nothing_of_the_repository_runs(folder: Path
     assert uncommitted is not None
     assert uncommitted.commit == ""
     assert last_change(folder, "src/a.py", "0" * 40) == change
+    assert last_change(folder, "src/a.py", first, (1, 1)) == change
+    assert last_change(folder, "src/a.py", first, (7, 9)) == change  # not lines of that commit
     assert not (folder.parent / "ran").exists()
     assert last_change(folder.parent, "secret.py") is None
 
