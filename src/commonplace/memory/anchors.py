@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import unquote
 
 from commonplace.kernel.json_types import Json, JsonObject
 
@@ -148,8 +149,13 @@ def repository_name(text: str) -> str:
     """
     text = text.strip()
     is_address = _ADDRESS.match(text) and ".." not in text
-    last = _LAST_PART.search(text) if is_address else None
-    return last[1] if last else text
+    return (last_part(text) if is_address else "") or text
+
+
+def last_part(address: str) -> str:
+    """Return the last part of a path or an address, without `.git`; empty if there is none."""
+    found = _LAST_PART.search(address.strip())
+    return unquote(found[1]).strip() if found else ""
 
 
 def is_one_of(name: str, names: Iterable[str]) -> bool:

@@ -13,13 +13,13 @@ import subprocess  # runs git, with nothing of the repository executed
 from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.memory.anchors import COMMIT, LineRange
+from commonplace.memory.anchors import COMMIT, LineRange, last_part
 from commonplace.memory.code.protocol import LastChange
 
 GIT_SECONDS = 5.0
 _FILE_BYTES = 4_000_000  # of a file of `.git`
 _DEEPEST = 5  # references to references
-_NAME = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99}?)(?:\.git)?/*\s*\Z")
+_NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 _REFERENCE = re.compile(r"refs/[A-Za-z0-9][\w./+@-]{0,250}")
 _ORIGIN = re.compile(r'\[remote "origin"\]([^\[]*)', re.DOTALL)
 _SPARSE = re.compile(r"^\s*sparseCheckout\s*=\s*true\s*$", re.IGNORECASE | re.MULTILINE)
@@ -58,9 +58,10 @@ def repository_names(top: Path) -> tuple[str, ...]:
     common = _common_folder(top)
     found = _ORIGIN.search(_read(common, "config"))
     url = _URL.search(found[1]) if found else None
-    name = _NAME.search(re.split(r"[/:\\]", url[1].rstrip("/ \t\r"))[-1]) if url else None
+    name = last_part(url[1]) if url else ""
+    own = [name] if _NAME.fullmatch(name) else []
     main = [common.parent.name] if common.name == ".git" else []
-    return tuple(dict.fromkeys(([name[1]] if name else []) + main + [top.name]))
+    return tuple(dict.fromkeys([*own, *main, top.name]))
 
 
 def is_sparse(top: Path) -> bool:

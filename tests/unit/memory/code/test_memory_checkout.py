@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.memory.anchors import repository_name
 from commonplace.memory.code.checkout import CheckoutTree
 from commonplace.memory.code.git import head_commit, last_change, repository_names
 from commonplace.memory.code.protocol import FILE_BYTES, UnreadableFileError
@@ -244,3 +245,26 @@ def test_a_name_in_other_capitals_means_the_same_repository(folder: Path) -> Non
     git(folder, "init", "-q")
     assert Repositories((folder.parent,)).find("local", "SHOP") is not None
     assert Repositories(given=folder, names=("shop",)).find("local", "Shop") is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://dev.example.com/team/_git/My%20Shop", "My Shop"),
+        ("git@example.com:acme/été-app.git", "été-app"),
+        ("ssh://git@example.com:2222/acme/till.git/", "till"),
+        ("example.com:till.git", "till"),
+        ("C:\\code\\till", "till"),
+        ("../till", "till"),
+        ("https://example.com/acme/%2e%2e%2fetc", "shop"),
+        ("https://example.com/acme/-x", "shop"),
+    ],
+)
+def test_the_whole_last_part_of_the_origin_is_the_name(
+    folder: Path, address: str, name: str
+) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {address}\n')
+    assert repository_names(folder)[0] == name
+    if address.startswith(("git@", "ssh:")):
+        assert repository_name(address) == name
