@@ -54,12 +54,16 @@ class CheckoutTree:
             raise UnreadableFileError(SUBMODULE)
         return found
 
-    def _is_in_missing_submodule(self, path: str) -> bool:
+    def submodules(self) -> list[str]:
+        """Return the paths of submodules, checked out or not; raises UnreadableFileError."""
         content = self.read(".gitmodules") or b""
+        places = _SUBMODULE.findall(content.decode("utf-8", "replace"))
+        return [place for place in places if not path_problem(place)]
+
+    def _is_in_missing_submodule(self, path: str) -> bool:
         return any(
             path.startswith(f"{place}/") and not (self.root / place / ".git").exists()
-            for place in _SUBMODULE.findall(content.decode("utf-8", "replace"))
-            if not path_problem(place)
+            for place in self.submodules()
         )
 
     def read(self, path: str) -> bytes | None:

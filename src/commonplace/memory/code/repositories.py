@@ -14,7 +14,7 @@ from commonplace.kernel.paths import working_folder
 from commonplace.memory.anchors import is_one_of
 from commonplace.memory.code.checkout import CheckoutTree
 from commonplace.memory.code.git import find_top, is_bare, repository_names
-from commonplace.memory.code.protocol import CodeTree, StoredProjects
+from commonplace.memory.code.protocol import CodeTree, StoredProjects, UnreadableFileError
 
 LISTED_SECONDS = 5.0  # how long the repositories in a root are kept
 MOST_LISTED = 2_000  # folders of a root
@@ -74,7 +74,8 @@ class Repositories:
             inside = root / name
             if inside.is_dir() and not inside.is_symlink() and not is_bare(inside):
                 return inside
-        listed = [self._list(root) for root in roots]
+        own = [top for top in tops if (top / ".git").exists()]  # else any folder, such as the home
+        listed = [self._list(top) for top in (*own, *roots)]
         by_origin = (names[name] for names in listed if name in names)
         whole_in_capitals = (top for top in whole if is_one_of(name, self._names_of(top)))
         plain = name.casefold()
@@ -82,7 +83,7 @@ class Repositories:
         return next(chain(by_origin, whole_in_capitals, in_capitals), None)
 
     def _list(self, root: Path) -> Mapping[str, Path]:
-        """Return the checkouts in a root by their names, also in small letters.
+        """Return the checkouts in a folder by their names, also in small letters.
 
         As they were some seconds ago.
         """
@@ -108,12 +109,16 @@ class Repositories:
 
 
 def _checkouts_in(root: Path) -> Iterator[Path]:
-    """Yield the folders in a folder that have `.git`, in order; none if it has one itself."""
+    """Yield the checkouts in a folder in order: its submodules if it is a repository itself."""
     try:
         if (root / ".git").exists():
-            return
-        with os.scandir(root) as found:
-            names = sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-    except OSError:
+            names = CheckoutTree(root).submodules()
+        else:
+            with os.scandir(root) as found:
+                names = sorted(entry.name for entry in found if entry.is_dir())
+    except (OSError, UnreadableFileError):
         return
-    yield from (root / name for name in names[:MOST_LISTED] if (root / name / ".git").exists())
+    for top in (root / name for name in names[:MOST_LISTED]):
+        is_link = os.path.realpath(top) != str(top)  # or a folder on the way to it
+        if not is_link and (top / ".git").exists():
+            yield top

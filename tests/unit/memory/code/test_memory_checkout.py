@@ -268,3 +268,33 @@ def test_the_whole_last_part_of_the_origin_is_the_name(
     assert repository_names(folder)[0] == name
     if address.startswith(("git@", "ssh:")):
         assert repository_name(address) == name
+
+
+def test_a_submodule_is_a_repository_with_a_name_of_its_own(folder: Path) -> None:
+    library = folder.parent / "library"
+    library.mkdir()
+    (library / "b.py").write_text("y = 1\n")
+    for place in (library, folder):
+        git(place, "init", "-q")
+    git(library, "add", "-A")
+    git(library, "commit", "-qm", "one")
+    local = ("-c", "protocol.file.allow=always")
+    git(folder, *local, "submodule", "--quiet", "add", str(library), "vendor/lib")
+    (folder / "link").symlink_to(library)
+    with (folder / ".gitmodules").open("a") as file:
+        file.write('[submodule "x"]\n\tpath = ../library\n[submodule "y"]\n\tpath = link\n')
+    found = Repositories((folder,)).find("local", "library")
+    assert found is not None
+    assert found.identity == f"folder:{folder}/vendor/lib"
+    assert Repositories((folder,)).find("local", "link") is None
+
+
+def test_folders_in_a_working_folder_that_is_no_repository_are_not_looked_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(folder, "init", "-q")
+    git(folder, "remote", "add", "origin", "git@example.com:acme/till.git")
+    monkeypatch.chdir(folder.parent)
+    assert Repositories(local=True).find("local", "till") is None
+    monkeypatch.chdir(folder / "src")
+    assert Repositories(local=True).find("local", "till") is not None
