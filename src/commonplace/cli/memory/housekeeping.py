@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -70,6 +70,9 @@ def decide(
         return
     if done["matched_by_type"]:
         out.print(table(("kind", "matched"), sorted(done["matched_by_type"].items())))
+    if not done["matched"]:
+        say("no pending suggestion matches; list them: commonplace memory suggest")
+        return
     if dry_run:
         say(f"dry run: {done['matched']} would be {done['decision']}")
         return
@@ -131,6 +134,8 @@ def timeline(
     Example:
       commonplace memory timeline --days 7 --project .
     """
+    if until is not None and not _is_day(until):
+        raise typer.BadParameter("--until is a day, YYYY-MM-DD.")
     zone = timezone or find_zone_name()
     arguments: JsonObject = {
         "days": days,
@@ -157,6 +162,14 @@ def timeline(
         rows.append((f"{moment:%H:%M}", event["kind"], *_describe(event)))
     out.print(table(("when", "what", "entry", ""), rows))
     say(f"{len(found['events'])} of {found['total']} events; times of {zone}")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return "-" in text
 
 
 def find_zone_name() -> str:

@@ -66,6 +66,22 @@ def test_duplicates_are_counted_then_merged(typed: Typed) -> None:
     assert answer(typed, "decide", "reject")["matched"] == 0
 
 
+def test_what_to_do_next_is_said(
+    typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def complaint(*words: str) -> tuple[int, str]:
+        code = run(["--data", str(tmp_path / "home"), "memory", *words])
+        return code, unwrap(capsys.readouterr().err)
+
+    for decision in (("accept",), ("reject", "--dry-run")):
+        code, said = complaint("decide", *decision, "-p", "nowhere")
+        assert (code, "no pending suggestion matches" in said) == (0, True)
+    for day in ("2026-13-01", "yesterday", "20260101"):
+        code, said = complaint("timeline", "--until", day)
+        assert (code, "YYYY-MM-DD" in said) == (2, True)
+    assert typed("timeline", "--until", "2026-01-01")[0] == 0
+
+
 def test_an_entry_is_confirmed_and_refuted(typed: Typed) -> None:
     entry = add(typed, "Pool size", "Forty.")
     assert "strength 0.68" in unwrap(typed("confirm", entry)[1])
