@@ -16,8 +16,8 @@ from commonplace.memory.code.checkout import CheckoutTree
 from commonplace.memory.code.git import find_top, is_bare, repository_names
 from commonplace.memory.code.protocol import CodeTree, StoredProjects, UnreadableFileError
 
-LISTED_SECONDS = 5.0  # how long the repositories in a root are kept
-MOST_LISTED = 2_000  # folders of a root
+LISTED_SECONDS = 30.0  # how long the repositories in a root are kept
+MOST_LISTED = 1_000  # folders of a root
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Repositories:
     def _list(self, root: Path) -> Mapping[str, Path]:
         """Return the checkouts in a folder by their names, also in small letters.
 
-        As they were some seconds ago.
+        As they were at most LISTED_SECONDS ago.
         """
         kept = self._listed.get(root)
         if kept is None or time.monotonic() - kept[0] >= LISTED_SECONDS:
