@@ -63,25 +63,17 @@ class AnchorReview:
         following = iter(verdicts)
         return {entry.id: tuple(next(following) for _ in entry.anchors) for entry in anchored}
 
-    async def list_all(
-        self, tenant: Tenant, repository: str | None = None
-    ) -> AsyncIterator[AnchoredEntry]:
-        """Yield every active entry that speaks of code, of one repository if it is named."""
-        after, compared = "", 0
-        while compared < MOST_COMPARED:
+    async def list_all(self, tenant: Tenant) -> AsyncIterator[AnchoredEntry]:
+        """Yield every active entry that speaks of code."""
+        after = ""
+        while True:
             page = await self._store.anchored(tenant, after, PAGE)
             verdicts = await self.compare(tenant, page, fresh=True)
             for entry in page:
-                found = tuple(
-                    verdict
-                    for verdict in verdicts[entry.id]
-                    if repository is None or verdict.anchor.repository == repository
-                )
-                if found:
-                    yield AnchoredEntry(entry, found)
+                yield AnchoredEntry(entry, verdicts[entry.id])
             if len(page) < PAGE:
                 return
-            after, compared = page[-1].id, compared + len(page)
+            after = page[-1].id
 
     async def stale(self, tenant: Tenant, limit: int) -> StaleCode:
         """Return the entries whose code changed or is gone, newest first, with the commits."""
@@ -90,6 +82,8 @@ class AnchorReview:
             compared += 1
             if anchored.is_stale:
                 stale.append(anchored)
+            if compared == MOST_COMPARED:
+                break
         stale.reverse()
         shown = tuple(stale[:limit])
         verdicts = [verdict for row in shown for verdict in row.verdicts if verdict.is_stale]

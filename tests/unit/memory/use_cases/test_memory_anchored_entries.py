@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import pytest
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
+from commonplace.memory.anchors import CodeAnchor
 from commonplace.memory.code.checker import CodeChecker
 from commonplace.memory.code.repositories import Repositories
+from commonplace.memory.model import Draft, EntryType
+from commonplace.memory.use_cases.anchoring import MOST_COMPARED
 from commonplace.memory.use_cases.transfer import ExportFormat
+from commonplace.memory.use_cases.verification import verify_folder
 from memory_calls import Calls, import_file
 
 SOURCE = """import os
@@ -256,3 +261,17 @@ def test_anchors_of_another_tenant_are_not_listed(anchored: Calls, shop: Path) -
     add(anchored, SYMBOL)
     (shop / "store.py").write_text("")
     assert anchored("memory_stale", tenant="other")["code_total"] == 0
+
+
+def test_verify_compares_all_entries_however_many(tmp_path: Path) -> None:
+    calls = Calls(tmp_path)
+    moment, anchors = datetime(2026, 1, 1, tzinfo=UTC), (CodeAnchor("shop", "a.py"),)
+    entries = [
+        Draft(EntryType.BUG, f"Note {number}", anchors=anchors).entry(f"01{number:024d}", moment)
+        for number in range(MOST_COMPARED + 1)
+    ]
+    store = calls.service.store
+    calls.run(store.add_all(LOCAL_TENANT, entries, [], {}))
+    verified = calls.run(verify_folder(store, LOCAL_TENANT, tmp_path, "shop"))
+    calls.close()
+    assert len(verified.rows) == len(entries)
