@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.auth import LOCAL_TENANT, Tenant
 from commonplace.memory.housekeeping import BulkDecision, PurgeScope, SuggestionFilter
 from commonplace.memory.model import Decision, SuggestionType
+from commonplace.memory.service import MemoryService
+from commonplace.memory.use_cases.housekeeping import Housekeeping
+from commonplace.memory.use_cases.lookup import EntryLookup
 from memory_calls import Calls
+
+if TYPE_CHECKING:
+    from commonplace.memory.retrieval.protocol import EntryIndex
 
 
 def test_the_hint_of_a_contradiction_can_be_called_as_it_is(memory: Calls) -> None:
@@ -82,6 +89,38 @@ def test_an_entry_that_is_restored_during_a_purge_is_still_found(memory: Calls) 
     counts = memory.run(store.purge(LOCAL_TENANT, [deleted], scope, entry, moment))
     assert counts.entry_ids == ()
     assert memory("rekall_search", query="quetzal importer")["results"][0]["id"] == entry
+
+
+class RestoredInBetween:
+    """The index of a purge during which somebody restores the entry, just before its vectors go."""
+
+    def __init__(self, service: MemoryService) -> None:
+        self._service = service
+        self.embed_whole = service.index.embed_whole
+
+    async def erase(self, tenant: Tenant, entry_ids: Collection[str]) -> None:
+        for id_ in entry_ids:
+            await self._service.restore(tenant, id_)
+        await self._service.index.erase(tenant, entry_ids)
+
+
+def test_an_entry_that_is_restored_during_a_purge_keeps_its_meaning(
+    embedding_memory: Calls,
+) -> None:
+    memory, service = embedding_memory, embedding_memory.service
+    entry = memory.add("Kept after all", "The quetzal importer waits.")
+    memory("memory_delete", id=entry)
+    housekeeping = Housekeeping(
+        service.store,
+        cast("EntryIndex", RestoredInBetween(service)),
+        EntryLookup(service.store),
+        service.new_id,
+        memory.clock,
+        "mask",
+    )
+    counts = memory.run(housekeeping.purge(LOCAL_TENANT, [entry]))
+    assert (counts.entry_ids, counts.kept) == ((), 1)
+    assert memory("rekall_show", id=entry)["vectors"]["embedded"] == 1
 
 
 def test_suggestions_that_were_decided_elsewhere_do_not_remain(memory: Calls) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -96,6 +96,7 @@ class Housekeeping:
             if entries:
                 await self._index.erase(tenant, frozenset(entry.id for entry in entries))
             counts = await store.purge(tenant, entries, scope, self._new_id(), self._clock())
+            await self._embed_restored(tenant, {e.id for e in entries} - {*counts.entry_ids})
             purged += counts.entry_ids
             revisions += counts.revisions
             if not counts.entry_ids or scope.entry_ids:
@@ -104,6 +105,11 @@ class Housekeeping:
         if counts.is_empty:
             return counts
         return replace(counts, is_overwritten=await store.overwrite_freed_space())
+
+    async def _embed_restored(self, tenant: Tenant, ids: Collection[str]) -> None:
+        """Embed again what was restored between the removal of its vectors and that of its text."""
+        if ids and (entries := await self._store.get_all(tenant, ids)):
+            await self._index.embed_whole(tenant, [*entries.values()])
 
     async def _scope(
         self, tenant: Tenant, references: Sequence[str], days: int, history: bool
