@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from memory_calls import Calls
 
 WORDS = ("amber", "basalt", "cobalt", "dolomite", "emerald")
@@ -73,3 +75,28 @@ def test_a_restored_entry_whose_successors_were_deleted_is_active(memory: Calls)
     memory("memory_delete", id=ids[4], restore=True)
     memory("memory_delete", id=ids[3], restore=True)
     assert [successor(memory, id_) for id_ in ids] == [ids[4]] * 4 + [None]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "restored"),
+    [((4, 3), (3, 4)), ((4, 3), (4, 3)), ((3, 4, 2), (3, 4, 2)), ((4, 3, 2, 0), (0, 2, 3, 4))],
+)
+def test_a_chain_is_whole_after_its_entries_were_deleted_and_restored(
+    memory: Calls, deleted: tuple[int, ...], restored: tuple[int, ...]
+) -> None:
+    ids = add_chain(memory)
+    for number in deleted:
+        memory("memory_delete", id=ids[number])
+    for number in restored:
+        memory("memory_delete", id=ids[number], restore=True)
+    assert [successor(memory, id_) for id_ in ids] == [ids[4]] * 4 + [None]
+
+
+def test_a_restored_entry_is_not_superseded_by_what_it_supersedes_by_now(memory: Calls) -> None:
+    first, second, third = add_chain(memory)[:3]
+    memory("memory_delete", id=second)  # the first one leads to the end of the chain
+    memory("memory_update", id=first, status="active")
+    supersede(memory, first, third)
+    memory("memory_delete", id=second, restore=True)
+    assert successor(memory, third) == first
+    assert successor(memory, first) is None

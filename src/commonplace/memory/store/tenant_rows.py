@@ -42,6 +42,9 @@ from commonplace.storage.relational import Row, SqlConnection, SqlRows
 SUPERSEDE = "supersede"
 REACTIVATE = "bring back"
 REPOINT = "lead on"  # to the successor of a deleted successor
+DELETE = "delete"
+RESTORE = "restore"
+RELEASING = (REACTIVATE, REPOINT, DELETE, RESTORE)  # what deleting and restoring a chain leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,12 @@ class TenantRows:
                 self._release(before, deleted.superseded_by, new_id, moment)
 
     def release_restored(self, entry: Entry, new_id: Callable[[], str], moment: datetime) -> None:
-        """Do the same for a restored entry whose successor was deleted meanwhile."""
+        """Do the same for a restored entry whose successor was deleted meanwhile.
+
+        One that had lost its successor is superseded again if that was restored meanwhile.
+        """
         if entry.superseded_by is None:
+            self._rejoin_chain(entry, moment)
             return
         row = self.fetch_one("entry", id=entry.superseded_by, deleted=True)
         successor = read_entry(row) if row is not None else None
@@ -220,12 +227,32 @@ class TenantRows:
         Entries that changed since are left alone.
         """
         for before in self._targets(successor):
-            released = itertools.takewhile(
-                lambda revision: revision.action in (REACTIVATE, REPOINT),
-                reversed(self.history(before.id)),
-            )
-            if any(revision.before["superseded_by"] == successor for revision in released):
-                self._supersede(before, successor, moment)
+            if successor in self._lost_successors(before):
+                self._supersede_in_chain(before, successor, moment)
+
+    def _rejoin_chain(self, entry: Entry, moment: datetime) -> None:
+        """Let the last of the successors that an entry had lost and that exist supersede it."""
+        lost = self._lost_successors(entry)
+        present = {found.id for found in self.entries("entries_by_id", ids=as_json(lost))}
+        successor = next((id_ for id_ in lost if id_ in present), None)
+        if successor is not None:
+            self._supersede_in_chain(entry, successor, moment)
+
+    def _lost_successors(self, entry: Entry) -> list[str]:
+        """Return what superseded an entry until it was deleted, the last one first.
+
+        Only since the entry was changed in another way.
+        """
+        revisions = itertools.takewhile(
+            lambda revision: revision.action in RELEASING, reversed(self.history(entry.id))
+        )
+        found = (revision.before["superseded_by"] for revision in revisions)
+        return [str(id_) for id_ in dict.fromkeys(found) if id_ is not None]
+
+    def _supersede_in_chain(self, before: Entry, successor: str, moment: datetime) -> None:
+        """Supersede an entry, unless it supersedes its successor by now."""
+        if before.superseded_by != successor and not self._is_superseded(successor, before.id):
+            self._supersede(before, successor, moment)
 
     def _insert_link(self, link: Link) -> bool:
         row = link_row(self.tenant, link)
