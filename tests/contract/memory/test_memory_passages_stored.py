@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from commonplace.memory.engine.passages import MOST_PASSAGES, summary_passages
 from commonplace.memory.model import EntryFilter, EntryType
 from commonplace.memory.retrieval.protocol import SearchText
 from commonplace.memory.retrieval.vectors import NO_KEY, summaries
+from commonplace.memory.use_cases.vectors import VectorBackfill
 from commonplace.search.model import Passage
 from memory_calls import Calls, WordEmbedder
+from waiting import is_met_within
 
 FILLER = " ".join(
     f"Walnut harvest number {number} begins in october with rakes and baskets."
@@ -190,3 +193,52 @@ def test_a_long_entry_takes_one_place_among_the_nearest(
     every = store.search(summaries(LOCAL_TENANT), query, 10).cosines
     assert len(every) == len(others) + 1
     assert not store.search(summaries(LOCAL_TENANT), query, 10, NO_KEY).cosines
+
+
+def test_passages_follow_when_the_model_has_loaded_after_a_search(tmp_path: Path, url: str) -> None:
+    embedder = WordEmbedder("loading")
+    memory = Calls(tmp_path, embedder=embedder, url=url)
+    entry = memory.add("Notes", f"{FILLER}\n\n{ANSWER}")
+    memory("rekall_search", query=QUERY)
+    embedder.state = "ready"
+
+    def is_complete() -> bool:
+        memory.run(asyncio.sleep(0.01))
+        vectors = memory("rekall_show", id=entry)["vectors"]
+        return bool(vectors["embedded"] == vectors["when_complete"])
+
+    assert is_met_within(10, is_complete)
+    memory.close()
+
+
+def test_an_entry_that_changes_while_it_is_embedded_has_the_vectors_of_its_text(
+    embedding_memory: Calls,
+) -> None:
+    memory = embedding_memory
+    service = memory.service
+    entry = memory.add("Notes", f"{FILLER}\n\n{ANSWER}")
+    settle(memory)
+    read_before = memory.run(service.store.everything(LOCAL_TENANT))
+    memory("memory_update", id=entry, content=ANSWER)
+
+    class EarlierReading:
+        """The store as a fill read it before the change."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(service.store, name)
+
+        async def everything(self, tenant: Any) -> Any:
+            return read_before
+
+    store: Any = EarlierReading()
+
+    async def fill() -> None:
+        await VectorBackfill(store, service.index, service.suggestions).fill(LOCAL_TENANT)
+
+    def is_embedded() -> bool:
+        memory.run(asyncio.sleep(0.01))
+        return vectors_of(memory, entry) == 1
+
+    memory.run(fill())
+    assert is_met_within(10, is_embedded)
+    assert cosine(memory) > 0.5

@@ -13,6 +13,7 @@ from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.use_cases.suggestions import Suggestions
 
 BATCH_ENTRIES = 32
+LOADING_SECONDS = 60.0  # how long a fill waits for the model
 MOST_WAITING = 1_000  # entries; more are found again by a later fill
 
 
@@ -67,7 +68,7 @@ class VectorBackfill:
             if after is None or indexed_fields(after) != indexed_fields(entry):
                 await self._index.forget(tenant, [entry])
                 if after is not None:
-                    self._waiting[tenant, entry.id] = object()
+                    self._add_waiting(tenant, entry.id)
         return embedded
 
     def finish_later(self, tenant: Tenant, entry: Entry) -> None:
@@ -77,7 +78,10 @@ class VectorBackfill:
         if len(self._waiting) >= MOST_WAITING:
             self.restart(tenant)
             return
-        self._waiting[tenant, entry.id] = object()
+        self._add_waiting(tenant, entry.id)
+
+    def _add_waiting(self, tenant: Tenant, entry_id: str) -> None:
+        self._waiting[tenant, entry_id] = object()
         if self._finishing is None or self._finishing.done():
             self._finishing = asyncio.create_task(self._finish(), name="memory-passages")
 
@@ -98,14 +102,18 @@ class VectorBackfill:
         await self._finish()
 
     def start(self, tenant: Tenant) -> asyncio.Task[int] | None:
-        """Fill in the background, unless it is done or no model is ready."""
-        if tenant in self._complete or not self._index.ready():
+        """Fill in the background, once the model is loaded, unless it is done or there is none."""
+        if tenant in self._complete or not (self._index.ready() or self._index.loading):
             return None
         task = self._tasks.get(tenant)
         if task is None or task.done():
-            task = asyncio.create_task(self.fill(tenant), name="memory-vectors")
+            task = asyncio.create_task(self._fill_when_ready(tenant), name="memory-vectors")
             self._tasks[tenant] = task
         return task
+
+    async def _fill_when_ready(self, tenant: Tenant) -> int:
+        reason = await self._index.prepare(LOADING_SECONDS)
+        return 0 if reason else await self.fill(tenant)
 
     def mark_complete(self, tenant: Tenant) -> None:
         """Do not look for missing vectors of a tenant."""
