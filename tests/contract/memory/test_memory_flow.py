@@ -140,3 +140,29 @@ def test_suggestions_that_were_decided_elsewhere_do_not_remain(memory: Calls) ->
     assert [each.remaining for each in decided] == [0, 0]
     tried = sum(each.tried for each in decided)
     assert sum(each.decided_elsewhere for each in decided) == tried - 4
+
+
+def test_an_entry_that_comes_back_is_compared_with_what_came_meanwhile(memory: Calls) -> None:
+    deleted = memory.add("Log level", "The log level of the server is INFO.")
+    retired = memory.add("Pool size", "The pool of the server has 10 connections.")
+    memory("memory_delete", id=deleted)
+    memory("memory_update", id=retired, status="obsolete")
+    level = memory.add("Log level now", "The log level of the server is DEBUG.")
+    size = memory.add("Pool size now", "The pool of the server has 20 connections.")
+
+    memory("memory_delete", id=deleted, restore=True)
+    memory("memory_update", id=retired, status="active")
+
+    for old, new in ((deleted, level), (retired, size)):
+        assert [each["id"] for each in memory("rekall_show", id=old)["contradicts"]] == [new]
+
+
+def test_adding_a_known_entry_again_names_what_it_contradicts(memory: Calls) -> None:
+    old = memory.add("Pool size", "The pool of the server has 10 connections.")
+    new = {"type": "bug", "title": "Pool", "content": "The pool of the server has 20 connections."}
+    first, again = memory("rekall_add", **new), memory("rekall_add", **new)
+    assert not again["created"]
+    assert again["contradicts"] == first["contradicts"]
+    assert [other["id"] for other in again["contradicts"]] == [old]
+    assert again["hint"].startswith("An active entry has exactly this text; it was left as it is.")
+    assert f"source_id={first['id']}, target_id={old}" in again["hint"]

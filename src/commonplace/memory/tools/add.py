@@ -161,21 +161,22 @@ def _other_id(pair: Suggestion, entry: Entry) -> str:
 
 
 def _hint(added: AddResult) -> str:
+    hints = []
     if added.updated:
-        return "An active entry has exactly this text; the new details were added to it"
-    if not added.created:
-        return "An active entry has exactly this text; it was left as it is"
+        hints.append("An active entry has exactly this text; the new details were added to it")
+    elif not added.created:
+        hints.append("An active entry has exactly this text; it was left as it is")
     if added.contradictions:
         found = added.contradictions[0]
-        return (
-            "It contradicts what is known. If the new entry holds: "
+        hints.append(
+            "It contradicts what is known. If this entry holds: "
             f"rekall_link(source_id={added.entry.id}, "
             f"target_id={_other_id(found, added.entry)}, relation_type=supersedes). If both hold: "
             f"rekall_reject_suggestion(suggestion_id={found.id})"
         )
-    if added.suggestions:
-        return "See the suggestions with rekall_suggest_links and rekall_suggest_generalize"
-    return ""
+    elif added.suggestions:
+        hints.append("See the suggestions with rekall_suggest_links and rekall_suggest_generalize")
+    return ". ".join(hints)
 
 
 def _anchor_warnings(entry: Entry) -> list[str]:

@@ -95,6 +95,7 @@ class EntryWriter:
             merged,
             created=False,
             embedded=embedded,
+            contradictions=await self._store.pending_contradictions(tenant, [merged.id]),
             context_truncated=draft.context_truncated,
             masked=draft.masked,
             updated=updated,
@@ -147,7 +148,7 @@ class EntryWriter:
         )
 
     async def _change(self, tenant: Tenant, before: Entry, after: Entry, action: str) -> None:
-        """Write a changed entry; if its text changed, embed it and review its suggestions again."""
+        """Write a changed entry; embed a changed text, and review what depends on the change."""
         await self._store.replace(tenant, after, action)
         text_changed = indexed_fields(before) != indexed_fields(after)
         if text_changed:
@@ -155,6 +156,8 @@ class EntryWriter:
             await self._embed(tenant, after)
         if text_changed or before.memory_type is not after.memory_type:
             await self._suggestions.review(tenant, after)
+        elif before.status is not after.status is EntryStatus.ACTIVE:
+            await self._suggestions.review(tenant, after, withdraw=False)
 
     async def merge(self, tenant: Tenant, suggestion_id: str) -> Merge | None:
         """Accept a duplicate and merge its entries; returns None if it is already decided."""
@@ -184,6 +187,7 @@ class EntryWriter:
         restored = replace(entry, deleted_at=None, updated_at=self._clock())
         await self._store.replace(tenant, restored, "restore")
         await self._embed(tenant, restored)
+        await self._suggestions.review(tenant, restored, withdraw=False)
         return restored
 
     async def _embed(self, tenant: Tenant, entry: Entry) -> None:

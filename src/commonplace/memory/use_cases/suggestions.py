@@ -96,11 +96,11 @@ class Suggestions:
         """Look for neighbours of an entry and save what they suggest; returns how many are new."""
         return (await self.propose(tenant, entry, await self.neighbours(tenant, entry)))[0]
 
-    async def review(self, tenant: Tenant, entry: Entry) -> int:
+    async def review(self, tenant: Tenant, entry: Entry, *, withdraw: bool = True) -> int:
         """Judge the pending suggestions about a changed entry again, and propose new ones.
 
-        A suggestion that still holds keeps its id; one that no longer holds is withdrawn.
-        Returns how many suggestions are new.
+        A suggestion that still holds keeps its id; one that no longer holds is withdrawn, but not
+        if the entry only came back, with the text that it had. Returns how many are new.
         """
         pending = await self._store.suggestions_about(tenant, entry.id)
         partner_ids = {id_ for suggestion in pending for id_ in suggestion.entry_ids} - {entry.id}
@@ -109,7 +109,7 @@ class Suggestions:
         present = partners.keys() | {entry.id}
         pending = tuple(s for s in pending if present >= {*s.entry_ids})
         links = await self._links(tenant, entry, near)
-        count = await self._review_pairs(tenant, entry, near, pending, links)
+        count = await self._review_pairs(tenant, entry, near, pending, links, withdraw=withdraw)
         clusters = self._suggestions(await self._cluster(tenant, entry, near, links))
         return count + (await self._store.add_suggestions(tenant, clusters) if clusters else 0)
 
@@ -120,6 +120,8 @@ class Suggestions:
         near: Sequence[Neighbour],
         pending: Sequence[Suggestion],
         links: Sequence[Link],
+        *,
+        withdraw: bool,
     ) -> int:
         pairs = {_get_other_id(s, entry): s for s in pending if s.type in PAIR_TYPES}
         settled = _find_settled(entry, links, frozenset(pairs))
@@ -134,6 +136,7 @@ class Suggestions:
             if suggestion.type in CLUSTER_TYPES
             and not self._holds_together(suggestion, entry, near)
         ]
+        withdrawn = withdrawn if withdraw else []
         revised = self._revise(pairs, proposals)
         added = self._suggestions([p for id_, p in proposals.items() if id_ not in pairs])
         if not (added or revised or withdrawn):
