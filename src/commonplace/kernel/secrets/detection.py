@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from commonplace.kernel.secrets.formats import SIGNS, URL_PASSWORD, URL_TOKEN, private_keys
+from commonplace.kernel.secrets.manifests import SIGN as MANIFEST_SIGN
+from commonplace.kernel.secrets.manifests import find_in_manifests
 from commonplace.kernel.secrets.names import ABOUT, CHOSEN, ISSUED, SCHEMES
 from commonplace.kernel.secrets.pairs import find_cookies, find_in_fields
 from commonplace.kernel.secrets.values import (
@@ -30,7 +32,7 @@ _ASSIGNED = re.compile(
     r"(?:(?:[bruf]{1,2}(?=[\"']))?(?P<q>[\"'])(?P<quoted>[^\"'\n]{6,4000})(?P=q)|"
     r"(?P<bare>[^\s\"'`,;<>(){}\[\]]{8,4000}))"
 )
-_IS = r"(?:is|was|est|était|valait|vaut)"
+_IS = r"(?:is|was|est|était|valait|vaut|c['\u2019]est)(?:[ \t\u00a0]{0,2}:)?"
 # "The password is …", "the password of the staging admin is …", "avec le mot de passe …".
 _OF = r"[ \t](?:(?:of|for|to|du|de|des|pour)[ \t]|d['\u2019])"
 _NOW = r"(?:[ \t](?:now|still|désormais|maintenant|toujours))?"
@@ -62,6 +64,7 @@ _LOGIN_SAID = re.compile(
     r"(?:identifiants?|credentials?|creds)\b[^:\n]{0,40}:\s{0,3}[\"'`]?[\w.@+-]{1,64}[\"'`]?"
     r"(?:\s{1,3}[/|:]\s{1,3}|[/:])[\"'`]?(?P<value>[^\s\"'`,;<>(){}\[\]]{8,200})"
 )
+_PUBLIC = re.compile(r"(?i)public(?:[_-]?key)?[_-]?$")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]*$")
 SHORTEST = 12  # characters: a name, a sign and a value
 MASK = "[masked: {}]"
@@ -72,6 +75,8 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     if len(text) < SHORTEST:
         return ()
     found = [*_find_by_format(text), *_find_in_addresses(text), *_find_by_name(text)]
+    if MANIFEST_SIGN in text:
+        found += find_in_manifests(text)
     if not found:
         return ()
     kept: list[Secret] = []
@@ -156,7 +161,7 @@ def _is_secret_name(text: str, match: re.Match[str]) -> bool:
     )
     if match["name"] in ("pass", "pwd", "mdp") and before[-1:].islower():
         return False  # `bypass`
-    if before.casefold().endswith("public"):
+    if _PUBLIC.search(before):
         return False  # `publicKeyToken`
     if match["bare"] and text[match.end() : match.end() + 1] in ("(", "["):
         return False  # a call in a program

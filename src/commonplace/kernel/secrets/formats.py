@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import zip_longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)(?![0-9A-Z]{9}EXAMPLE\b)[0-9A-Z]{16}\b"
     ),
+    # Its secret, beside it.
+    _format(
+        "AWS secret key",
+        "AKIA ASIA",
+        r"\b(?:AKIA|ASIA)[0-9A-Z]{16}[^\w\n]{1,8}(?!\S{0,40}EXAMPLE)"
+        r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
     _format(
         "GitHub token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
@@ -53,7 +61,8 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "Slack token",
         "xox xapp-",
-        r"\b(?:xox[abceoprsd](?:\.xox[bp])?-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{20,250})",
+        r"\b(?:xox[abceoprsd](?:\.xox[bp])?-(?=[A-Za-z-]{0,249}\d)[A-Za-z0-9-]{10,250}|"
+        r"xapp-\d-[A-Za-z0-9-]{20,250})",
     ),
     _format(
         "Slack webhook",
@@ -98,13 +107,14 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "AccountKey= sig=",
         r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%_-]{40,100}={0,2})",
     ),
+    _format("Azure client secret", "Q~", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])"),
     _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
     _format("Twilio key", "SK", rf"\bSK{_HEX}{{32}}\b"),
     # The id of an account, and its token as the next argument or field.
     _format(
         "Twilio token",
         "AC",
-        rf"\bAC{_HEX}{{32}}[\"']?\s{{0,3}}[,:]\s{{0,3}}[\"']?(?P<value>{_HEX}{{32}})\b",
+        rf"\bAC{_HEX}{{32}}[\"']?\s{{0,3}}[,:;/|]\s{{0,3}}[\"']?(?P<value>{_HEX}{{32}})\b",
     ),
     # The secret of an API key, as the argument after it.
     _format(
@@ -121,6 +131,11 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "build service token", "CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_", rf"{_OPEN}{{24,120}}"
     ),
     _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
+    _format(
+        "Mailgun key",
+        "ailgun AILGUN",
+        rf"(?<![\w-]){_HEX}{{32}}-{_HEX}{{8}}-{_HEX}{{8}}(?![\w-])",
+    ),
     _format("Telegram token", ":AA", rf"(?<!\d)\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
     _format("Firebase key", ":APA91b", rf"\bAAAA{_OPEN}{{7}}:APA91b{_OPEN}{{100,200}}"),
     _make_prefix_format("npm token", "npm_", rf"{_WORD}{{36}}\b"),
@@ -144,12 +159,42 @@ FORMATS: tuple[CredentialFormat, ...] = (
         "sq0csp- FlyV1",
         r"[ A-Za-z0-9_,-]?[A-Za-z0-9_.-]{20,}",
     ),
+    _make_prefix_format("Brevo key", "xkeysib-", rf"{_HEX}{{64}}-{_WORD}{{16}}\b"),
+    _make_prefix_format("Resend key", "re_", rf"{_WORD}{{8}}_{_WORD}{{24}}\b"),
+    _make_prefix_format("JFrog token", "AKCp cmVmdGtuOj", rf"{_WORD}{{48,80}}\b"),
+    _make_prefix_format(
+        "Tailscale key", "tskey-", rf"[a-z]{{3,10}}-{_WORD}{{6,40}}-{_WORD}{{20,}}"
+    ),
+    _make_prefix_format("1Password token", "ops_eyJ", rf"{_OPEN}{{100,}}"),
+    _make_prefix_format("EasyPost key", "EZAK EZTK", rf"{_WORD}{{54}}\b"),
+    _make_prefix_format("Bedrock key", "ABSK", r"[A-Za-z0-9+/]{100,}={0,2}"),
+    _make_prefix_format("Facebook token", "EAACEdEose0cBA", rf"{_WORD}{{20,}}"),
+    _make_prefix_format("ElevenLabs key", "sk_", rf"{_HEX}{{48}}\b"),
+    _make_prefix_format(
+        "service token", "HRKU- sgp_ phx_ nfp_ tfp_ tvly- rnd_", r"[A-Za-z0-9_-]{26,}\b"
+    ),
     _format("Notion token", "secret_", rf"\bsecret_{_WORD}{{43}}\b"),
     _format("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,60}\b"),
     _format(
         "JSON Web Token",
         "eyJ",
         rf"\beyJ{_OPEN}{{10,2000}}\.eyJ{_OPEN}{{10,4000}}\.{_OPEN}{{10,1000}}",
+    ),
+    _format(
+        "encrypted JSON Web Token",
+        "eyJ",
+        rf"\beyJ{_OPEN}{{10,2000}}\.{_OPEN}{{0,1000}}(?:\.{_OPEN}{{8,4000}}){{3}}",
+    ),
+    # What Terraform generated is in its state.
+    _format(
+        "generated password",
+        "random_password",
+        r"random_password\"[^\0]{1,1500}?\"result\"\s{0,3}:\s{0,3}\"(?P<value>[^\"\n]{8,200})\"",
+    ),
+    _format(
+        "password of a pgpass file",
+        ":5432:",
+        r"(?<![^\s\"'`])[\w.*-]{1,200}:5432:[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>[^\s:\"'`<>${}]{6,200})",
     ),
     _format(
         "private key",
@@ -166,7 +211,19 @@ FORMATS: tuple[CredentialFormat, ...] = (
     _format(
         "password on a command line",
         "curl",
-        rf"\bcurl\b[^\n|]{{0,300}}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"$]{{1,64}}:{_TYPED}",
+        r"\bcurl\b[^\n|]{0,300}?\s(?:-[a-zA-Z]{0,5}u|--user)[ =]?['\"]?"
+        rf"[^\s:'\"$]{{1,64}}:{_TYPED}",
+    ),
+    _format(
+        "password on a command line",
+        "http",
+        rf"\bhttps?\s[^\n|]{{0,100}}?(?:-a|--auth)[ =]['\"]?[^\s:'\"$]{{1,64}}:{_TYPED}",
+    ),
+    _format(
+        "password on a command line",
+        "docker podman",
+        rf"\b(?:docker|podman)\s{{1,3}}login\b[^\n|;&]{{0,200}}?\s-p[ =]?['\"]?"
+        rf"(?=\S{{0,199}}\d){_TYPED}",
     ),
     _format(
         "password on a command line",
@@ -233,7 +290,8 @@ def private_keys(text: str) -> list[tuple[int, int]]:
     """
     ends = [match.span() for match in _KEY_END.finditer(text)]
     found: list[tuple[int, int]] = []
-    for begin in _KEY_BEGIN.finditer(text):
+    begins = list(_KEY_BEGIN.finditer(text))
+    for begin, after in zip_longest(begins, begins[1:]):
         if found and begin.start() < found[-1][1]:
             continue
         at = bisect_left(ends, begin.span())
@@ -242,7 +300,8 @@ def private_keys(text: str) -> list[tuple[int, int]]:
             if _BASE64_RUN.search(inside) or not _PROSE.search(inside):
                 found.append((begin.start(), ends[at][1]))
                 continue
-        lines = _KEY_LINES.match(text, begin.end())
+        end = after.start() if after is not None else len(text)  # else the time is quadratic
+        lines = _KEY_LINES.match(text, begin.end(), end)
         if lines and _BASE64_RUN.search(lines[0]):
             found.append((begin.start(), lines.end()))
     return found

@@ -12,12 +12,12 @@ CHOSEN = (
 )
 ISSUED = (
     r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|"
-    r"private[_-]?key|signing[_-]?key|encryption[_-]?key|"
+    r"app(?:lication)?[_-]?key|fernet[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|"
     r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key|"
     r"jeton(?: d['\u2019]acc[eè]s)?|cl[eé]s?[ _-](?:d['\u2019])?(?:api|secr[eè]te|priv[eé]e)"
 )
 # Of an Authorization header, before the secret.
-SCHEMES = "bearer|basic|token|api-?key|bot|splunk|geniekey"
+SCHEMES = "bearer|basic|token|api-?key|bot|splunk|geniekey|ssws"
 # The rest of a name whose value is about a secret, not the secret itself.
 ABOUT = re.compile(
     r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|"
