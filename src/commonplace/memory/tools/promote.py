@@ -14,7 +14,7 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import utc_now
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.json_types import Json, JsonObject
-from commonplace.memory.errors import ENTRY_NOT_FOUND, SUGGESTION_NOT_FOUND
+from commonplace.memory.errors import ENTRY_NOT_FOUND, SECRET_REFUSED, SUGGESTION_NOT_FOUND
 from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import EntryRef
@@ -87,6 +87,7 @@ class MemoryPromoteOutput(TypedDict):
     status: NotRequired[str]
     review_hash: NotRequired[str]
     promoted: NotRequired[list[str]]
+    secrets_masked: NotRequired[list[str]]
     warnings: NotRequired[list[str]]
     hint: str
 
@@ -98,7 +99,7 @@ def promote_tool(service: MemoryService, rules: Callable[[], RuleCatalogue] | No
         if rules is None:
             raise CommonplaceError(NOT_AVAILABLE, "This server has no catalogue of rules.")
         judge = StaleLessons(service.store, (AnchorCheck(service.anchors),))
-        promotion = Promotion(service.store, judge, rules(), utc_now)
+        promotion = Promotion(service.store, judge, rules(), utc_now, service.policy.secrets)
         draft = arguments.draft()
         seen = await promotion.preview(context.auth, arguments.entries, arguments.suggestion, draft)
         answer = _show(seen)
@@ -129,7 +130,7 @@ def promote_tool(service: MemoryService, rules: Callable[[], RuleCatalogue] | No
         scope=lambda args: Scope.READ if args.preview_hash is None else Scope.WRITE,
         writes_catalogue=lambda args: args.preview_hash is not None,
         reaches=_reach,
-        errors=(ENTRY_NOT_FOUND, SUGGESTION_NOT_FOUND, NOT_AVAILABLE),
+        errors=(ENTRY_NOT_FOUND, SUGGESTION_NOT_FOUND, SECRET_REFUSED, NOT_AVAILABLE),
         redact=frozenset({"body"}),
     )
 
@@ -160,6 +161,8 @@ def _show(seen: RulePreview) -> MemoryPromoteOutput:
             f" A rule comes from these lessons already: {', '.join(seen.promoted)}. Change that "
             "one unless you need a second."
         )
+    if seen.masked:
+        output["secrets_masked"] = list(seen.masked)
     warnings = [*describe_hidden({name: seen.rule.get(name, "") for name in SHOWN_TEXTS})]
     if (length := len(seen.draft.body)) > LONG_BODY:
         warnings.append(f"The body has {length} characters; agents read shorter rules better.")

@@ -11,9 +11,10 @@ from commonplace.kernel.clock import Clock
 from commonplace.kernel.errors import INVALID_ARGUMENT
 from commonplace.kernel.json_types import JsonObject
 from commonplace.memory.errors import SUGGESTION_NOT_FOUND, failure
-from commonplace.memory.model import Entry, RelationType, SuggestionType
+from commonplace.memory.model import Entry, RelationType, SecretHandling, SuggestionType
 from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.ulid import read_prefix
+from commonplace.memory.use_cases.drafting import SecretScreen
 from commonplace.memory.use_cases.lookup import EntryLookup
 from commonplace.memory.use_cases.promotion.draft import RuleDraft, draft_rule
 from commonplace.memory.use_cases.promotion.lessons import LessonDoubt, StaleLessons
@@ -60,18 +61,25 @@ class RulePreview:
     doubts: Mapping[str, LessonDoubt]
     hash: str
     promoted: tuple[str, ...] = ()  # rules that come from these lessons already
+    masked: tuple[str, ...] = ()  # kinds of secrets that were masked
 
 
 class Promotion:
     """Drafts rules from lessons of a tenant, and submits them for review."""
 
     def __init__(
-        self, store: MemoryStore, judge: StaleLessons, rules: RuleCatalogue, clock: Clock
+        self,
+        store: MemoryStore,
+        judge: StaleLessons,
+        rules: RuleCatalogue,
+        clock: Clock,
+        secrets: SecretHandling,
     ) -> None:
         self._store = store
         self._judge = judge
         self._rules = rules
         self._clock = clock
+        self._secrets = secrets
         self._lookup = EntryLookup(store)
 
     async def preview(
@@ -81,17 +89,20 @@ class Promotion:
         suggestion: str | None,
         given: RuleDraft,
     ) -> RulePreview:
-        """Draft a rule from entries, or from the entries of a generalisation."""
+        """Draft a rule from entries, or from the entries of a generalisation, without secrets."""
         lessons = await self._find_lessons(caller.tenant, references, suggestion)
         sources = await self._with_sources(caller.tenant, lessons)
-        draft = draft_rule(lessons, replace(given, owner=given.owner.strip() or caller.label))
+        screen = SecretScreen(self._secrets)
+        given = replace(given, owner=given.owner.strip() or caller.label)
+        draft = draft_rule(lessons, _screen(draft_rule(lessons, given), given, screen))
         if not given.id.strip():
             draft = replace(draft, id=await self._rules.choose_id(caller, draft.id))
         digests = _digests(sources)
         rule = await self._rules.preview(caller, draft, len(sources))
         doubts = await self._judge.find_stale(caller.tenant, digests, self._clock())
         promoted = tuple(await self._rules.find_promoted(caller, digests))
-        return RulePreview(draft, rule, sources, doubts, draft.hash(digests), promoted)
+        masked = tuple(screen.masked)
+        return RulePreview(draft, rule, sources, doubts, draft.hash(digests), promoted, masked)
 
     async def submit(self, caller: AuthContext, seen: RulePreview, hash_: str) -> RuleSubmission:
         """Submit what a caller saw. Raises INVALID_ARGUMENT if it is something else by now."""
@@ -131,6 +142,23 @@ class Promotion:
         ]
         more = await self._store.get_all(tenant, derived)
         return tuple({entry.id: entry for entry in (*lessons, *more.values())}.values())
+
+
+def _screen(drafted: RuleDraft, given: RuleDraft, screen: SecretScreen) -> RuleDraft:
+    """Return what is given, with the drafted title and text, without secrets.
+
+    An earlier version may have kept secrets in a lesson, and every tenant reads the rule.
+    """
+    return replace(
+        given,
+        id=screen.apply(given.id),
+        title=screen.apply(drafted.title),
+        body=screen.apply(drafted.body),
+        description=screen.apply(given.description),
+        owner=screen.apply(given.owner),
+        applies_to=tuple(map(screen.apply, given.applies_to)),
+        categories=tuple(map(screen.apply, given.categories)),
+    )
 
 
 def _digests(entries: Sequence[Entry]) -> dict[str, str]:

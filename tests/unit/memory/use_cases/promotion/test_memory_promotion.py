@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,22 @@ def test_a_preview_warns_of_a_rule_that_is_too_long_to_be_read(memory: Calls) ->
     assert warning.startswith("The body has 63999 characters")
     short = memory("memory_promote", entries=[lesson], body="Retry the call.")
     assert "warnings" not in short
+
+
+def test_a_rule_has_no_secrets_of_what_is_given_or_of_older_lessons(memory: Calls) -> None:
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1234"
+    lesson = memory.add("Locks", "Set busy_timeout.")
+    given = {"title": f"Use {token}", "body": f"Send {token}.", "applies_to": [f"src/{token}"]}
+    seen = memory("memory_promote", entries=[lesson], owner=token, **given)
+    assert token.lower() not in json.dumps(seen).lower()
+    assert seen["secrets_masked"] == ["GitHub token"]
+    assert seen["rule"]["description"] == "Send [masked: GitHub token]."
+
+    entry = memory.run(memory.service.find(Tenant("local"), lesson))
+    kept_in_clear = replace(entry, content=f"Send {token}.")  # as by an earlier version
+    memory.run(memory.service.store.replace(Tenant("local"), kept_in_clear, "update"))
+    seen = memory("memory_promote", entries=[lesson])
+    assert seen["rule"]["body"] == "Send [masked: GitHub token]."
 
 
 def test_a_generalisation_counts_the_lessons_that_it_comes_from(memory: Calls) -> None:
