@@ -80,8 +80,16 @@ def split_sentences(title: str, content: str) -> tuple[Sentence, ...]:
     return tuple(
         read_sentence(piece)
         for piece in pieces[:SENTENCES]
-        if piece.strip() and not _CODE.search(piece)
+        if piece.strip() and not _is_code(piece)
     )
+
+
+def _is_code(line: str) -> bool:
+    """Tell whether a line is of a program, by the two ends of a long one."""
+    if len(line) > SENTENCE_CHARACTERS:
+        half = SENTENCE_CHARACTERS // 2
+        line = line[:half] + line[-half:]
+    return _CODE.search(line) is not None
 
 
 @lru_cache(maxsize=256)  # about 3 kB each; an add compares its entry with a few dozen others

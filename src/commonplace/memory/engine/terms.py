@@ -10,6 +10,7 @@ from commonplace.search.lexical.text import analyze, is_stop_word
 
 _WORD = re.compile(r"\w+(?:[.'\u2019-]\w+)*")
 _READ_CHARACTERS = 20_000
+_WORD_CHARACTERS = 40  # a longer run without a space, as Chinese has, is not a word to quote
 _TEXTS = 128
 _WORDS = 8_192
 
@@ -33,6 +34,8 @@ def as_written(terms: Iterable[str], text: str) -> list[str]:
     """
     words: dict[str, str] = {}
     for word in _WORD.findall(text[:_READ_CHARACTERS]):
+        if len(word) > _WORD_CHARACTERS:
+            continue
         for term in terms_of_word(word):
             words.setdefault(term, word.lower() if word.istitle() else word)
     return list(dict.fromkeys(words[term] for term in terms if term in words))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory.engine.contradiction import Statement, find_contradiction
+from measuring import runs_within
 
 PAIRS = Path(__file__).parents[3] / "data" / "memory" / "contradictions.jsonl"
 CONFLICTS = [
@@ -305,3 +306,10 @@ def test_the_reason_names_the_old_value_as_it_is_written() -> None:
 def test_what_a_hook_runs_is_not_one_value() -> None:
     a, b = "The commit hook of the shop runs prettier.", "The commit hook of the shop runs eslint."
     assert find_contradiction(Statement("Commit hook", a), Statement("Commit hook", b)) is None
+
+
+@pytest.mark.parametrize("piece", ["((a", "(1 ", "a: b\n", "UTC ", "was replaced by "])
+def test_comparing_hostile_text_takes_linear_time(piece: str) -> None:
+    hostile = piece * (64_000 // len(piece))
+    first, second = Statement("Pool size", hostile), Statement("Pool size now", f"{hostile} 1")
+    assert runs_within(0.6, lambda: find_contradiction(first, second))
