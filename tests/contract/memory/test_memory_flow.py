@@ -166,3 +166,14 @@ def test_adding_a_known_entry_again_names_what_it_contradicts(memory: Calls) -> 
     assert [other["id"] for other in again["contradicts"]] == [old]
     assert again["hint"].startswith("An active entry has exactly this text; it was left as it is.")
     assert f"source_id={first['id']}, target_id={old}" in again["hint"]
+
+
+def test_an_accepted_contradiction_offers_that_the_newer_entry_holds(memory: Calls) -> None:
+    old = memory.add("Where orders are", "Orders are kept in MySQL.")
+    memory("memory_delete", id=old)
+    new = memory.add("Where orders live", "Orders are kept in PostgreSQL.")
+    memory("memory_delete", id=old, restore=True)  # now compared, the older one first
+    [found] = memory("rekall_suggest_links")["suggestions"]
+    assert (found["suggestion_type"], found["entry_a"]["id"]) == ("contradiction", old)
+    accepted = memory("rekall_accept_suggestion", suggestion_id=found["id"])
+    assert f"source_id={new}, target_id={old}, " in accepted["action_taken"]

@@ -85,10 +85,11 @@ def _show_accepted(result: AcceptResult) -> AcceptOutput:
                 "obsolete and leads there, both histories stay"
             )
         if link.relation is RelationType.CONTRADICTS:
+            older, newer = sorted(link.ends)  # ids begin with the time
             output["action_taken"] += (
                 "; if one of them holds, let it supersede the other: rekall_link("
-                f"source_id={link.source_id}, target_id={link.target_id}, "
-                "relation_type=supersedes), or the other way round"
+                f"source_id={newer}, target_id={older}, relation_type=supersedes), or the other "
+                "way round"
             )
         output["link_created"] = {
             "source_id": link.source_id,
