@@ -313,3 +313,16 @@ def test_comparing_hostile_text_takes_linear_time(piece: str) -> None:
     hostile = piece * (64_000 // len(piece))
     first, second = Statement("Pool size", hostile), Statement("Pool size now", f"{hostile} 1")
     assert runs_within(0.6, lambda: find_contradiction(first, second))
+
+
+def test_values_of_two_components_do_not_contradict() -> None:
+    def branch(name: str, value: str) -> Statement:
+        return Statement(f"Branch of {name}", f"The default branch of {name} is {value}.")
+
+    service = Statement(
+        "Deploy of billing-cron",
+        "The billing-cron service listens on port 8003 and its default branch is master.",
+    )
+    assert find_contradiction(service, branch("billing-api", "main")) is None
+    assert find_contradiction(service, branch("catalog-worker", "main")) is None
+    assert find_contradiction(service, branch("billing-cron", "main")) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,6 +16,7 @@ from commonplace.memory.engine.claims.synonyms import read_word
 from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
 from commonplace.memory.engine.subject import find_stated_terms
 
+_COMPOUND: Final = re.compile(r"[^\W\d_][\w.]*(?:[-_/][\w.]+)+")
 _MOST_WORDS: Final = 3  # in which titles of one form differ
 _SUBJECT_WORDS: Final = 2  # of a title, behind what it shares with the other one
 
@@ -151,6 +153,15 @@ def have_other_subjects(a: Claims, b: Claims) -> bool:
     return _has_own_subject(a, b, stated) and _has_own_subject(b, a, stated)
 
 
+def name_other_components(a: Claims, b: Claims) -> bool:
+    """Say whether each title has a compound name of its own: billing-cron and billing-api.
+
+    Its entry repeats it and the other one never says it, so whatever both state is of two things.
+    """
+    stated = _find_values(a) | _find_values(b)
+    return _has_own_component(a, b, stated) and _has_own_component(b, a, stated)
+
+
 def titles_have_other_subjects(a: Claims, b: Claims) -> bool:
     """Say whether titles go on otherwise behind a word they share: recipe texts, recipe orders."""
     values = _find_values(a) | _find_values(b)
@@ -178,6 +189,14 @@ def _has_own_subject(own: Claims, other: Claims, values: frozenset[str]) -> bool
         and token.written not in OPPOSITES_OF
         for token in own.title.tokens
         if token.term
+    )
+
+
+def _has_own_component(own: Claims, other: Claims, values: frozenset[str]) -> bool:
+    without = other.terms | values | find_stated_terms(own.title_text)
+    return any(
+        _COMPOUND.fullmatch(token.written) is not None and token.term in own.content - without
+        for token in own.title.tokens
     )
 
 

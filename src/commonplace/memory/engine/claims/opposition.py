@@ -15,6 +15,7 @@ from commonplace.memory.engine.claims.agreement import (
     ClaimPair,
     are_contrasted_by_titles,
     have_other_subjects,
+    name_other_components,
     titles_have_other_subjects,
 )
 from commonplace.memory.engine.claims.parallels import are_of_two_things, find_other_names
@@ -89,7 +90,7 @@ def _keep_of_one_subject(found: list[Opposition], a: Claims, b: Claims) -> list[
     Two values of a table say more than other claims, unless both titles state one or an entry
     sets the other thing apart.
     """
-    if are_contrasted_by_titles(a, b):
+    if are_contrasted_by_titles(a, b) or name_other_components(a, b):
         return []
     in_titles = _find_kinds(a) & _find_kinds(b)
     if have_other_subjects(a, b):
