@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+QUERY_CHARACTERS = 4_000  # of a query whose words are looked up
 TITLE_CHARACTERS = 100
 CONTENT_CHARACTERS = 1_000_000
 CONTEXT_CHARACTERS = 10_000

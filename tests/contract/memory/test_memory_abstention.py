@@ -61,6 +61,19 @@ def test_mixed_evidence_is_returned_with_a_mark(judging_memory: Calls) -> None:
     assert "may not answer" in answer["hint"]
 
 
+def test_a_long_entry_that_has_every_word_of_a_query_is_not_ruled_out(
+    judging_memory: Calls,
+) -> None:
+    filler = "The schedule of the canteen hangs beside the door of the hall. " * 150
+    wanted = judging_memory.add(
+        "Notes of the shift", f"{filler}The valve of tank 3 leaks. {filler}"
+    )
+    answer = judging_memory("rekall_search", query="leaking tank valve")
+    assert [result["id"] for result in answer["results"]][:1] == [wanted]
+    answer = judging_memory("rekall_search", query="leaking submarine valve")
+    assert answer["results"] == []
+
+
 @pytest.mark.parametrize(("abstain", "results"), [("doubt", 0), ("nothing", 2), ("never", 2)])
 def test_the_setting_decides_what_a_doubtful_query_gets(
     tmp_path: Path, abstain: str, results: int

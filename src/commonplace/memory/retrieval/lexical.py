@@ -31,6 +31,7 @@ from commonplace.memory.retrieval.protocol import (
     SearchText,
     SimilarMatches,
 )
+from commonplace.memory.text import QUERY_CHARACTERS
 from commonplace.search.lexical.retriever import lexical_hits
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
@@ -44,7 +45,6 @@ from commonplace.search.model import (
 )
 from commonplace.search.retriever import ScoresKeys
 
-QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
 NEWEST_CHARACTERS = 800  # of the conversation: three quarters of the terms come from there
 CONTEXT_SHARE = 0.3  # of the score, when the caller gives the conversation

@@ -16,6 +16,7 @@ from commonplace.memory.model import WEAK_SCORE, EntryFilter, EntryType
 from commonplace.memory.policy import Abstention
 from commonplace.memory.results import EntryHit, SearchAnswer
 from commonplace.memory.service import MemoryService
+from commonplace.memory.text import QUERY_CHARACTERS
 from commonplace.memory.tools.anchors import stale_mark
 from commonplace.memory.tools.guard import guarded
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
@@ -24,7 +25,6 @@ from commonplace.search.lexical.text import query_terms, snippet
 # The contract says about 100; fewer keep compact results at a fifth of the whole entries.
 SNIPPET_CHARACTERS = 90
 
-QUERY_CHARACTERS = 4_000
 NEAREST = 3  # entries that are named when none seems to answer
 HINT = "Use rekall_show(id) for full content and links"
 

@@ -36,8 +36,9 @@ from commonplace.memory.retrieval.protocol import (
     SearchText,
 )
 from commonplace.memory.store.protocol import MemoryStore
-from commonplace.memory.text import clean_context, clean_text
+from commonplace.memory.text import QUERY_CHARACTERS, clean_context, clean_text
 from commonplace.memory.use_cases.lookup import EntryLookup
+from commonplace.search.lexical.text import query_terms
 
 OUTDATED_FACTOR = 0.5  # multiplies the score of an entry that is superseded or obsolete
 AROUND_LINE = 0.15  # of a perfect match with the conversation: such an entry is not ruled out
@@ -174,13 +175,20 @@ def _judge(
     language = language_of(query)
     # The words of an answer in another language say nothing, and its cosine is lower.
     is_foreign = language != language_of(hits[0].entry.text)
+    may_answer = is_foreign or _has_every_word(query, hits[:JUDGED_MATCHES])
     if found.model is None:
-        return judge_words(evidence, entries=entries, may_answer=is_foreign or is_loading)
+        return judge_words(evidence, entries=entries, may_answer=may_answer or is_loading)
     lines = lines_of(found.model, language)
     if lines is None:
         return Verdict.LIKELY
     fits_context = any(hit.match.around >= AROUND_LINE for hit in hits[:JUDGED_MATCHES])
-    return judge(evidence, lines, entries=entries, may_answer=is_foreign or fits_context)
+    return judge(evidence, lines, entries=entries, may_answer=may_answer or fits_context)
+
+
+def _has_every_word(query: str, hits: Iterable[EntryHit]) -> bool:
+    """Say whether one entry has all words of a query: a long one may have them anywhere."""
+    terms = set(query_terms(query[:QUERY_CHARACTERS]))
+    return len(terms) > 1 and any(terms <= set(hit.match.terms) for hit in hits)
 
 
 def _rate(
