@@ -14,6 +14,7 @@ from commonplace.memory.engine.claims.agreement import (
     ClaimPair,
     contents_are_of_two_things,
     name_two_things,
+    name_whole_and_part,
     pair_claims,
 )
 from commonplace.memory.engine.claims.opposition import denies_other, find_opposition
@@ -102,7 +103,7 @@ def find_contradiction(a: Statement, b: Statement) -> Contradiction | None:
     if a.decides and b.decides and (choices := _different_choices(a.title, b.title)):
         return _contradiction("value", title_a, title_b, choices, VALUE_OVERLAP)
     claims_a, claims_b = read_claims(a.title, a.content), read_claims(b.title, b.content)
-    if name_two_things(claims_a, claims_b):
+    if name_two_things(claims_a, claims_b) or name_whole_and_part(claims_a, claims_b):
         return None
     strongest = _find_replacement(a, b) or _find_replacement(b, a, reverse=True)
     one_subject = title_a.terms == title_b.terms and len(title_a.terms) >= MINIMUM_SHARED

@@ -10,14 +10,42 @@ from typing import Final
 
 from commonplace.memory.engine.claims.amounts import is_quantity
 from commonplace.memory.engine.claims.contrasts import are_contrasted
-from commonplace.memory.engine.claims.kinds import terms_of_kind, terms_of_value
+from commonplace.memory.engine.claims.people import MAY
 from commonplace.memory.engine.claims.reading import Claim, Claims, Phrase, Token
 from commonplace.memory.engine.claims.synonyms import read_word
-from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS
+from commonplace.memory.engine.lexicon import OPPOSITES_OF, UNITS, words
 from commonplace.memory.engine.subject import find_stated_terms
 
 _COMPOUND: Final = re.compile(r"[^\W\d_][\w.]*(?:[-_/][\w.]+)+")
 _MOST_WORDS: Final = 3  # in which titles of one form differ
+# Words of titles that say what is stated of the subject, or nothing.
+_GENERAL: Final = words(
+    "our the which what where how who why often long when much many may can must does do we "
+    "team project store platform service system tool tools tooling stack backend provider "
+    "engine solution choice policy rule rules setting "
+    "settings default current standard setup usage overview note notes decision convention "
+    "conventions guideline guidelines preference layout place location kind type format formats "
+    "time times length lengths duration period interval frequency rhythm cadence schedule limit "
+    "limits maximum minimum max min size number amount quota rate retention lifetime expiry "
+    "timeout timeouts version versions owner owners ownership lead contact contacts responsible "
+    "approval approvals approving requirement requirements name names naming "
+    "status state history value values level day days hours date quel quelle qui où comment "
+    "combien choix "
+    "outil outils règle règles politique durée délai limite taille nombre fréquence rythme "
+    "version responsable propriétaire référent contact format lieu jour jours horaires seuil "
+    "validation approbation conservation plafond storage stored stockage stockés stockées kept "
+    "hosting "
+    "hébergement référente pilote"
+)
+_BOUNDS: Final = {
+    True: words("least minimum min below fewer under less moins"),
+    False: words("most maximum max up above over more plus"),
+}
+_GENERAL_TERMS: Final = frozenset(term for word in _GENERAL for term in read_word(word))
+_EXTENDED: Final = re.compile(r"(\w+(?:[-_.]\w+)*)[-_.]([a-z]\w*)")  # a name and its last part
+_PART: Final = re.compile(
+    r"(?i) (?:of|for|in|on|de|du|des|pour|en) (?:the |la |le |les |our )?(\w+)$"
+)
 _SUBJECT_WORDS: Final = 2  # of a title, behind what it shares with the other one
 
 
@@ -30,6 +58,7 @@ class ClaimPair:
     a: Claim
     b: Claim
     shared: frozenset[str]
+    is_covered: bool  # each entry says what the title of the other one names
 
     @property
     def has_title(self) -> bool:
@@ -67,11 +96,30 @@ class ClaimPair:
         return bool(own_a and own_b)
 
     @property
+    def begin_otherwise(self) -> bool:
+        """Say whether each sentence begins with who or what only its own entry speaks of."""
+        first_a, first_b = self.a.phrase.first, self.b.phrase.first
+        return bool(
+            first_a
+            and first_b
+            and first_a not in self.entry_b.terms
+            and first_b not in self.entry_a.terms
+        )
+
+    @property
+    def has_opposed_bounds(self) -> bool:
+        """Say whether one sentence has a lower bound, and the other one an upper one."""
+        bounds_a, bounds_b = _find_bounds(self.a.written), _find_bounds(self.b.written)
+        return bool(bounds_a and bounds_b and not bounds_a & bounds_b)
+
+    @property
     def is_contrasted(self) -> bool:
         """Say whether each entry names another one of two things: the reader and the editor."""
         all_a, all_b = self.entry_a.contrasts, self.entry_b.contrasts
         title_a, title_b = self.entry_a.title_contrasts, self.entry_b.title_contrasts
-        part_a, part_b = self.a.contrasts | title_a, self.b.contrasts | title_b
+        # What a title states is often told in full behind it: "on the team plan".
+        part_a = all_a if self.a.is_title else self.a.contrasts | title_a
+        part_b = all_b if self.b.is_title else self.b.contrasts | title_b
         return are_contrasted(title_a, part_b, all_a, all_b) or are_contrasted(
             part_a, title_b, all_a, all_b
         )
@@ -88,6 +136,7 @@ def pair_claims(a: Claims, b: Claims) -> list[ClaimPair]:
     """Return the pairs of claims that share a term, or whose entries share one of the titles."""
     titles_a, titles_b = a.title.terms, b.title.terms
     pairs = []
+    is_covered = cover_titles(a, b)
     for claim_a in a.claims:
         if claim_a.is_aside:
             continue
@@ -98,13 +147,17 @@ def pair_claims(a: Claims, b: Claims) -> list[ClaimPair]:
             common = terms & (claim_b.terms | titles_b)
             shared = frozenset(t for t in common if t not in UNITS and not t.isdigit())
             if shared:
-                pairs.append(ClaimPair(a, b, claim_a, claim_b, shared))
+                pairs.append(ClaimPair(a, b, claim_a, claim_b, shared, is_covered))
     return pairs
 
 
 def contents_are_of_two_things(pairs: Sequence[ClaimPair]) -> bool:
     """Say whether sentences behind the titles speak of two things of one name."""
     return any(not pair.has_title and pair.is_modified_otherwise(pair.shared) for pair in pairs)
+
+
+def _find_bounds(written: frozenset[str]) -> frozenset[bool]:
+    return frozenset(is_low for is_low, signs in _BOUNDS.items() if written & signs)
 
 
 def _are_opposites(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
@@ -132,14 +185,76 @@ def name_two_things(a: Claims, b: Claims) -> bool:
         other_a, other_b = other_a[:_SUBJECT_WORDS], other_b[:_SUBJECT_WORDS]
     if any(part[0].written.endswith("ing") for part in (other_a, other_b)):
         return False  # what is done with the subject: "Retrying refunds"
-    values = {m.value for claims in (a, b) for claim in claims.claims for m in claim.mentions}
+    mentions = (m for claims in (a, b) for claim in claims.claims for m in claim.mentions)
+    values = {mention.value for mention in mentions if mention.kind != MAY}
     return _repeats_own(other_a, a, b, values) and _repeats_own(other_b, b, a, values)
+
+
+def name_whole_and_part(a: Claims, b: Claims) -> bool:
+    """Say whether one entry is about something named after what the other one is about.
+
+    "shipments" and "shipments-dlq" are two queues, "the pool" and "the pool of the replica" are two
+    pools.
+    """
+    return any(
+        _extends_name(own, other) or _extends_title(own, other) for own, other in ((a, b), (b, a))
+    )
+
+
+def _extends_name(own: Claims, other: Claims) -> bool:
+    others = {token.written for token in other.title.tokens}
+    for token in own.title.tokens:
+        match = _EXTENDED.fullmatch(token.written)
+        if match is None or match[1] not in others or token.written in _all_written(other):
+            continue
+        if match[2] not in _all_written(other):
+            return True
+    return False
+
+
+def _all_written(claims: Claims) -> frozenset[str]:
+    return frozenset().union(*(claim.written for claim in claims.claims))
+
+
+def _extends_title(own: Claims, other: Claims) -> bool:
+    """Say whether a title is that of the other entry, and a part of it: "of the replica"."""
+    if not other.title.terms or not other.title.terms < own.title.terms:
+        return False
+    match = _PART.search(own.title_text)
+    if match is None or other.title.terms & read_terms(match[1]):
+        return False
+    part = read_terms(match[1]) - _GENERAL_TERMS
+    return bool(part & own.content) and not part & other.terms
 
 
 def are_contrasted_by_titles(a: Claims, b: Claims) -> bool:
     """Say whether titles name two things that words tell apart, even if an entry names both."""
     title_a, title_b = a.title_contrasts, b.title_contrasts
     return are_contrasted(title_a, title_b, title_a, title_b)
+
+
+def cover_titles(a: Claims, b: Claims) -> bool:
+    """Say whether each entry says what the title of the other one names, but for a word.
+
+    Of a title one word may be unsaid if its own entry does not repeat it, either.
+    """
+    unsaid_a, unsaid_b = _find_unsaid(a, b), _find_unsaid(b, a)
+    if unsaid_a is None or unsaid_b is None or (unsaid_a and unsaid_b):
+        return False
+    more = [*unsaid_a, *unsaid_b]
+    return not more or (len(more) == 1 and not set(more[0].terms) & (a if unsaid_a else b).content)
+
+
+def _find_unsaid(own: Claims, other: Claims) -> list[Token] | None:
+    """Return what a title names and the other entry does not say; None if it says nothing."""
+    said = other.terms | own.values | find_stated_terms(own.title_text)
+    named = [
+        token
+        for token in own.title.tokens
+        if token.term and token.written not in _GENERAL and not is_quantity(token.written)
+    ]
+    unsaid = [token for token in named if said.isdisjoint(token.terms)]
+    return unsaid if len(unsaid) < len(named) else None
 
 
 def have_other_subjects(a: Claims, b: Claims) -> bool:
@@ -149,7 +264,7 @@ def have_other_subjects(a: Claims, b: Claims) -> bool:
     else they share. A word that the other entry only sets apart counts as not said; values and
     words that say no more than their kind do not count.
     """
-    stated = _find_values(a) | _find_values(b)
+    stated = a.values | b.values
     return _has_own_subject(a, b, stated) and _has_own_subject(b, a, stated)
 
 
@@ -158,25 +273,19 @@ def name_other_components(a: Claims, b: Claims) -> bool:
 
     Its entry repeats it and the other one never says it, so whatever both state is of two things.
     """
-    stated = _find_values(a) | _find_values(b)
+    stated = a.values | b.values
     return _has_own_component(a, b, stated) and _has_own_component(b, a, stated)
 
 
 def titles_have_other_subjects(a: Claims, b: Claims) -> bool:
     """Say whether titles go on otherwise behind a word they share: recipe texts, recipe orders."""
-    values = _find_values(a) | _find_values(b)
+    values = a.values | b.values
     for term in a.title.followers.keys() & b.title.followers.keys():
         own_a = a.title.followers[term].keys() - b.terms - values
         own_b = b.title.followers[term].keys() - a.terms - values
         if own_a and own_b:
             return True
     return False
-
-
-def _find_values(claims: Claims) -> frozenset[str]:
-    mentions = {mention for claim in claims.claims for mention in claim.mentions}
-    terms = (terms_of_value(mention) | terms_of_kind(mention.kind) for mention in mentions)
-    return frozenset().union(*terms)
 
 
 def _has_own_subject(own: Claims, other: Claims, values: frozenset[str]) -> bool:

@@ -67,6 +67,7 @@ _WORDS: Final = _SMALL | {
     for sign in (("-", " ") if unit else ("",))
 }
 _AT_ONCE: Final = re.compile(r"(?i) (?:at a time|at once|in parallel|à la fois|en parallèle)\b")
+_PLURAL_BEHIND: Final = re.compile(r" [^\W\d_]{3,}s\b")  # "eight parking spaces"
 _FEW: Final = 2  # up to it, a number in words is more often something else
 _ONE: Final = words("one un une")
 _SINGLE: Final = words("seul seule single")
@@ -77,14 +78,41 @@ _UNIT: Final = "|".join(word for word, number in _SMALL.items() if number <= _MO
 _JOINED: Final = "|".join(word for word in _SMALL if "-" in word)
 _SIMPLE: Final = "|".join(sorted((word for word in _SMALL if "-" not in word), key=len)[::-1])
 _AMOUNT: Final = re.compile(
-    rf"(?i)\b(?:({_THOUSANDS.pattern}|\d+(?:[.,]\d+)?)\s?|("
+    rf"(?i)\b(?:({_THOUSANDS.pattern}|\d+(?:[.,]\d+)?)[\s-]?|("
     rf"{_JOINED}|(?:{_TEN})(?:[- ](?:{_UNIT})\b)?|{_SIMPLE}"
-    r")\b\s?)(?:(seule?|single|full|whole|calendar|working|business|more|different"
-    r"|parallel|concurrent|other) )?([^\W\d_]+|%)?"
+    r")\b[\s-]?)(?:(seule?|single|full|whole|calendar|working|business|more|different"
+    r"|parallel|concurrent|other|failed|wrong|consecutive) )?([^\W\d_]+|%)?"
 )
 _DAY: Final = 86_400.0
+_NO_UNITS: Final = words("and or is are et ou est sont")
+INTERVAL: Final = "interval"  # between two times that something happens
+_EVERY: Final = re.compile(r"(?i)\b(?:every|each|toutes les|tous les) $")
+_DAYS: Final = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 91, "year": 365}
+_RHYTHM: Final = re.compile(
+    r"\b(?:(?P<day>daily|nightly|(?:every|each|once an?|per) (?:day|night|morning|evening)"
+    r"|quotidien(?:ne)?(?:ment)?|une fois par jour|chaque (?:jour|nuit|matin|soir)"
+    r"|tous les (?:jours|matins|soirs)|toutes les nuits)"
+    r"|(?P<week>weekly|(?:every|each|once a) week|hebdomadaires?|une fois par semaine"
+    r"|chaque semaine|toutes les semaines)"
+    r"|(?P<fortnight>fortnightly|bi-?weekly|every (?:other|second) week|every fortnight"
+    r"|tous les quinze jours|une semaine sur deux)"
+    r"|(?P<month>monthly|(?:every|each|once a) month|mensuel(?:le)?(?:ment)?s?"
+    r"|une fois par mois|chaque mois|tous les mois)"
+    r"|(?P<quarter>quarterly|(?:every|each|once a) quarter|trimestriel(?:le)?(?:ment)?s?"
+    r"|une fois par trimestre|chaque trimestre|tous les trimestres)"
+    r"|(?P<year>yearly|annually|annual|(?:every|each|once a) year|annuel(?:le)?(?:ment)?s?"
+    r"|une fois par an|chaque année|tous les ans))\b"
+)
+# What lasts for ever has no length: it differs from every other one.
+_ENDLESS: Final = re.compile(
+    r"(?i)\b(?:never (?:expires?|deleted|purged|removed|erased|archived|times? out)|indefinitely"
+    r"|for ?ever|do(?:es)? not expire|no expiry|without expiry|no expiration"
+    r"|n['\u2019]expire(?:nt)? (?:jamais|pas)|indéfiniment|sans limite de (?:durée|temps)"
+    r"|jamais (?:supprimée?s?|effacée?s?|purgée?s?|archivée?s?))\b"
+)
 _REPEATS: Final = words(
-    "time times try tries retry retries attempt attempts fois essai essais tentative tentatives"
+    "time times try tries retry retries attempt attempts fois essai essais tentative tentatives "
+    "failure failures échec échecs login logins"
 )
 _CLOCK: Final = words("heure heures")
 _AT: Final = words("à vers dès")
@@ -141,7 +169,8 @@ def read_amounts(text: str) -> dict[str, Amount]:
         if names_a_thing("".join(before).casefold(), unit.casefold()):
             continue
         at_once = bool(_AT_ONCE.match(text[match.end() :]))
-        is_plural = at_once or (unit[-1:] == "s" and value > _FEW)
+        is_many = unit[-1:] == "s" or (unit and _PLURAL_BEHIND.match(text, match.end()))
+        is_plural = at_once or (bool(is_many) and value > _FEW)
         if number in _WORDS and not (measure == "time" or is_counted(unit.casefold()) or is_plural):
             continue  # "one" and "two" are more often something else
         is_single = (match[3] or "").casefold() in _SINGLE
@@ -149,6 +178,13 @@ def read_amounts(text: str) -> dict[str, Amount]:
         if number in _ONE and measure not in ("time", "approval") and not is_single:
             continue  # an article
         found.setdefault(measure, Amount(value * factor, match[0].strip()))
+        if measure == "time" and _EVERY.search(text[max(0, match.start() - 10) : match.start()]):
+            found.setdefault(INTERVAL, Amount(value * factor, match[0].strip()))
+    if INTERVAL not in found and (rhythm := _RHYTHM.search(text.casefold())):
+        name = next(name for name, value in rhythm.groupdict().items() if value)
+        found[INTERVAL] = Amount(_DAYS[name] * _DAY, rhythm[0])
+    if "time" not in found and (endless := _ENDLESS.search(text)):
+        found["time"] = Amount(0.0, endless[0])
     return found
 
 
@@ -171,6 +207,8 @@ def _read_unit(written: str) -> tuple[str, float]:
     if word in _REPEATS:
         return "repeats", 1.0
     terms = terms_of_word(word)
+    if word in _NO_UNITS:
+        return COUNT, 1.0  # "14 and newer"
     known = UNITS.get(word) or (UNITS.get(terms[0]) if terms else None)
     return known or (_SAME_UNITS.get(word, word.removesuffix("s")) or COUNT, 1.0)
 

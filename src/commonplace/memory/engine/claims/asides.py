@@ -17,8 +17,12 @@ _ASIDE: Final = re.compile(
     r"|concerne(?:nt)? (?:pas|que)|(?:n['\u2019]est|sont|est) pas concernée?s?"
     r"|ne (?:la|le|les) concerne(?:nt)? pas|rien à voir|contrairement (?:à|aux?)"
     r"|(?:un|une|d['\u2019])\s?autres? (?:règle|calendrier|rythme|clé|sujet|circuit|outil)"
-    r"|à part|séparément|indépendamment)\b"
+    r"|^(?:outside|apart from|other than|en dehors d)|elsewhere|everywhere else|everyone else"
+    r"|ailleurs"
+    r"|^(?:all|the|les) (?:others|autres)|à part|séparément|indépendamment)\b"
 )
+# "Each service has its own repository" is what it says of all of them.
+_EACH: Final = re.compile(r"(?i)(?:each|every|all|chaque|tous|toutes)\b")
 _SAME: Final = re.compile(
     r"(?i)\b(?:no|any|nothing|aucun|aucune|nul) (?:\w+ )?(?:other|else|autre)\b|\binstead of\b"
 )
@@ -26,4 +30,4 @@ _SAME: Final = re.compile(
 
 def sets_another_apart(text: str) -> bool:
     """Tell whether a sentence is about something other than the subject of its entry."""
-    return bool(_ASIDE.search(text)) and not _SAME.search(text)
+    return bool(_ASIDE.search(text)) and not _SAME.search(text) and not _EACH.match(text)

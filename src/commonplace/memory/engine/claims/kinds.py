@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from commonplace.memory.engine.claims.alternatives import CLASSES, JOINED, NAMES
 from commonplace.memory.engine.claims.people import find_people
 from commonplace.memory.engine.claims.phrases import find_statements
 from commonplace.memory.engine.claims.synonyms import read_word
+from commonplace.memory.engine.claims.tables.alternatives import CLASSES, JOINED, NAMES
+from commonplace.memory.engine.claims.tables.methods import METHOD_NAMES, METHODS
+from commonplace.memory.engine.claims.tables.products import PRODUCT_NAMES, PRODUCTS
 from commonplace.memory.engine.lexicon import names_a_thing
 from commonplace.memory.engine.terms import terms_of_name
 
@@ -18,9 +20,24 @@ _BRANCH_SIGNS: Final = ("branch", "pull request", "merge request", " pr ", " prs
 # Kinds of which a thing often has several, so that more must be the same.
 NOON: Final = 12
 _MANY: Final = frozenset(
-    ("path", "variable", "clock", "weekday", "status", "exit", "channel", "header", "day of month")
+    (
+        "path",
+        "variable",
+        "clock",
+        "weekday",
+        "status",
+        "exit",
+        "channel",
+        "header",
+        "day of month",
+        "deadline",
+    )
 )
 
+_MONTHS: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
 _PATTERNS: Final = {
     "region": re.compile(
         r"\b((?:us|eu|ap|sa|ca|me|af|il)-[a-z]+-\d|(?:europe|us|asia)-[a-z]+\d"
@@ -36,6 +53,11 @@ _PATTERNS: Final = {
         r"(?: with| a| an| un| par)? ([1-5]\d\d)\b(?! [a-z]+s\b)"
     ),
     "exit": re.compile(r"\bexits?(?: with)?(?: code| status)? (\d+)\b"),
+    "deadline": re.compile(
+        rf"\b(?:before|by|until|no later than|due(?: on)?|avant le|jusqu['\u2019]au"
+        r"|au plus tard le)"
+        rf" (?:the )?(\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d{{1,2}})\b"
+    ),
     "channel": re.compile(r"(?<![\w/&])#([a-zà-ÿ][\w-]{2,})"),
     "day of month": re.compile(
         r"\b(?:on|by|after|le)(?: the)? (\d{1,2})(?:st|nd|rd|th| du mois| de chaque mois"
@@ -73,7 +95,8 @@ _NAMED_TIMES: Final = {
 }
 _BRANCH: Final = re.compile(r"(?:release|releases|hotfix|support)/")
 _VERSION: Final = re.compile(
-    r"\b([A-Z][A-Za-z.+#]*[a-z.+#]|PHP|iOS|iPadOS|macOS|JDK|\.NET)"
+    r"\b([A-Z][A-Za-z.+#]*[a-z.+#]|PHP|WCAG|RGAA|CUDA|USB|OpenAPI|HTML|FHIR|GPT|iOS|iPadOS|macOS"
+    r"|JDK|\.NET)"
     r"\s+(?:version\s+)?(\d+(?:\.\d+)*)\b"
 )
 _DENIED_BEFORE: Final = re.compile(
@@ -105,6 +128,14 @@ _WITHOUT: Final = re.compile(
     + "|".join(sorted(CLASSES, key=len, reverse=True))
     + r")\b"
 )
+_OF_PRODUCT: Final = re.compile(
+    r"(?:'s)? (?:connectors?|adapters?|integrations?|drivers?|plugins?|extensions?|importers?"
+    r"|exporters?|imports?|exports?|feeds?|webhooks?)\b"
+)
+_PRODUCT_OF: Final = re.compile(
+    r"\b(?:connecteurs?|adaptateurs?|intégrations?|greffons?|extensions?|flux|imports?|exports?"
+    r"|connectors?|adapters?|integrations?)(?: (?:of|for|to|de|du|vers|pour))? $"
+)
 _PAST: Final = re.compile(
     r"(?i)\b(?:used to|until (?:20\d\d|last)|formerly|previously|back then|in 20[01]\d"
     r"|jusqu['\u2019]en|autrefois|avant 20\d\d)\b"
@@ -122,35 +153,50 @@ class Mention:
 
 
 Names = dict[str, tuple[tuple[str, str, str], ...]]
+_ROWS: Final = [row for table in (NAMES, PRODUCTS, METHODS) for row in table.strip().splitlines()]
+_JOINED: Final = JOINED | PRODUCT_NAMES | METHOD_NAMES
 
 
 def _build() -> tuple[Names, dict[str, frozenset[str]]]:
     """Return the kinds of each name, with the name they are compared by and a needed sign."""
     names: Names = {}
     related: dict[str, frozenset[str]] = {}
-    for row in NAMES.strip().splitlines():
+    for row in _ROWS:
         kind, signs, values = (part.strip() for part in row.split(" | "))
         terms = frozenset(term for word in signs.split() for term in read_word(word))
         related[kind] = related.get(kind, frozenset()) | terms
         for value in values.split():
             written, _, needed = value.replace("_", " ").partition("~")
-            found = (kind, JOINED.get(written, written), needed)
+            found = (kind, _JOINED.get(written, written), needed)
             names[written] = (*names.get(written, ()), found)
-    for written, name in JOINED.items():
+    for written, name in _JOINED.items():
         names.setdefault(written, names.get(name, ()))
     return names, related
 
 
 _KINDS, _RELATED = _build()
+_ROLES: Final = {
+    kind: frozenset(term for word in listed.split() for term in read_word(word))
+    for kind, listed in {
+        "owner": "owner owners code maintainer maintainers maintains lead responsible charge "
+        "contact ask question questions responsable référent mainteneur pilote gère maintenu",
+        "approver": "approved approves validated signed decided validé",
+    }.items()
+}
 _MOST_WORDS: Final = max(name.count(" ") + 1 for name in _KINDS)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KINDS)
+# "gzip-compressed", "AWS-hosted" and "Redis-backed" name what was used.
+_MADE: Final = re.compile(
+    r"-(?:compressed|encoded|encrypted|signed|formatted|backed|hosted|managed|licensed|powered)$"
+)
 _PIECE: Final = re.compile(r"[^\W_][\w+#/&-]*(?:\.[\w+#-]+)*")
 
 
 def _find_names(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield the known names of a text, the longest ones first where they overlap."""
     pieces = [
-        (piece[0].replace("_", " "), piece.start(), piece.end()) for piece in _PIECE.finditer(text)
+        (_MADE.sub("", piece[0]).replace("_", " "), piece.start(), piece.end())
+        for piece in _PIECE.finditer(text)
     ]
     at = 0
     while at < len(pieces):
@@ -160,6 +206,8 @@ def _find_names(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
             continue
         for length in range(min(_MOST_WORDS, len(pieces) - at), 0, -1):
             written = " ".join(piece for piece, _, _ in pieces[at : at + length])
+            if written not in _KINDS and length > 1:
+                written = written.removesuffix("s")  # "rolling updates"
             if written in _KINDS:
                 step = length
                 for kind, name, needed in _KINDS[written]:
@@ -172,7 +220,7 @@ def _find_names(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
 
 def terms_of_kind(kind: str) -> frozenset[str]:
     """Return the terms that say nothing but the kind: "encoding", "file encoded"."""
-    return _RELATED.get(kind, frozenset())
+    return _RELATED.get(kind) or _ROLES.get(kind, frozenset())
 
 
 def terms_of_value(mention: Mention) -> frozenset[str]:
@@ -216,7 +264,10 @@ def _find_values(text: str, entry: str) -> Iterator[tuple[str, str, int, int]]:
     lowered = text.casefold()
     if len(lowered) != len(text):
         return  # places would not agree
-    yield from _find_names(lowered, entry)
+    for kind, name, start, end in _find_names(lowered, entry):
+        # "The GLS connector": one of several things of that name, not what a thing uses
+        if not (_OF_PRODUCT.match(lowered, end) or _PRODUCT_OF.search(lowered[:start])):
+            yield kind, name, start, end
     for patterns, read in ((_PATTERNS, lowered), (_WRITTEN, text)):
         for kind, pattern in patterns.items():
             for match in pattern.finditer(read):

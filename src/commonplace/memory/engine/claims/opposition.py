@@ -20,7 +20,7 @@ from commonplace.memory.engine.claims.agreement import (
 )
 from commonplace.memory.engine.claims.parallels import are_of_two_things, find_other_names
 from commonplace.memory.engine.claims.quantities import find_opposed_amounts
-from commonplace.memory.engine.claims.reading import WITHOUT, Claim, Claims
+from commonplace.memory.engine.claims.reading import NOTHING, WITHOUT, Claim, Claims
 from commonplace.memory.engine.claims.values import find_denied_values, find_opposed_values
 from commonplace.memory.engine.claims.verdict import (
     MANY_SHARED,
@@ -151,7 +151,7 @@ def _find_opposed_names(pair: ClaimPair) -> Iterator[Opposition]:
 def _find_denials(pair: ClaimPair) -> Iterator[Opposition]:
     denied_a = (pair.a.denied & pair.b.terms) - pair.b.denied
     denied_b = (pair.b.denied & pair.a.terms) - pair.a.denied
-    if not denied_a | denied_b or (pair.a.denied and pair.b.denied):
+    if not denied_a | denied_b or (denied_a and denied_b) or pair.begin_otherwise:
         return
     if pair.a.makes_exception or pair.b.makes_exception:
         return
@@ -167,6 +167,7 @@ def _find_denials(pair: ClaimPair) -> Iterator[Opposition]:
     if not denying.is_title and not subject & pair.a.terms & pair.b.terms:
         return  # "There is no limit on their side": nothing but what it denies is common
     least = MINIMUM_SHARED if _begins_with_shared(denying, other) else MANY_SHARED + 1
+    least -= pair.is_covered
     if weigh(subject, pair) >= least and not pair.is_modified_otherwise(
         shared | denied_a | denied_b
     ):
@@ -188,7 +189,10 @@ def _find_objects(claim: Claim, verbs: frozenset[str]) -> set[str]:
 
 def _begins_with_shared(claim: Claim, other: Claims) -> bool:
     """Say whether the subject of a sentence, its first word that counts, is one of the other's."""
-    first = next((token.term for token in claim.phrase.tokens if token.term), "")
+    tokens = claim.phrase.tokens
+    first = next(
+        (token.term for token in tokens if token.term and token.written not in NOTHING), ""
+    )
     return first in other.terms
 
 
@@ -198,7 +202,8 @@ def _find_removals(pair: ClaimPair) -> Iterator[Opposition]:
     if not (_removes(pair.a, pair.b) or _removes(pair.b, pair.a)):
         return
     shared = pair.shared
-    if not pair.is_modified_otherwise(shared):
+    removed = pair.a.removed | pair.b.removed
+    if not pair.is_modified_otherwise(shared - removed):
         yield make_opposition("negation", pair, "one says that it was removed", shared, 0.45)
 
 
@@ -224,7 +229,8 @@ def _find_opposed_states(pair: ClaimPair) -> Iterator[Opposition]:
     permission = _is_permission_denied(pair.a, pair.b) or _is_permission_denied(pair.b, pair.a)
     texts = pair.a.sentence.text, pair.b.sentence.text
     least = MANY_SHARED + (not all(_STRONG.search(text) for text in texts))
-    if not state and not (permission and len(shared) >= least):
+    least = MINIMUM_SHARED if pair.is_covered else least
+    if not state and (pair.begin_otherwise or not (permission and len(shared) >= least)):
         return
     if not state and pair.a.amounts and pair.b.amounts:
         return  # never below 3, and up to 12

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.memory.engine.claims.sides import GROUPS, SIDES
+from commonplace.memory.engine.claims.tables.sides import GROUPS, SIDES
 
 _NEGATED: Final = re.compile(
     r"(?:\b(?:not|never|no longer|isn't|aren't|don't|doesn't|pas|jamais|plus|aucune?|no)"

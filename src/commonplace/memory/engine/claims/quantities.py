@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from commonplace.memory.engine.claims.agreement import ClaimPair
-from commonplace.memory.engine.claims.amounts import COUNT, Amount
+from commonplace.memory.engine.claims.amounts import COUNT, INTERVAL, Amount
 from commonplace.memory.engine.claims.reading import Claims
 from commonplace.memory.engine.claims.verdict import (
     MANY_SHARED,
@@ -35,22 +35,33 @@ _RATES: Final = {
 }
 # The threshold of an alarm is not a limit of what it watches.
 _ALARMS: Final = words("alert alerts alarm alarms warns warning pages alerte alertes alarme")
+_MEASURED: Final = frozenset(("time", "size", INTERVAL))  # what is no count
 _TOTALS: Final = words("total overall altogether")
-_BOUNDS: Final = {
-    True: words("least minimum min below fewer moins"),
-    False: words("most maximum max up above plus"),
-}
 _ATTRIBUTES: Final = {
     word: name
     for name, listed in {
-        "patience": "timeout timeouts cuts cut drops closes close aborts gives kills exceeds délai "
+        "patience": "timeout patience abort aborted timeouts cuts cut drops closes close aborts "
+        "gives kills exceeds délai "
         "abandonne abandonné coupé interrompu releases within wait waits idle inactivity "
         "inactivité",
-        "lifetime": "expire expires expiry valid ttl lifetime lasts last live lease expirent keep "
+        "lifetime": "expire expires expired expiry valid validity ttl lifetime lasts last lasting "
+        "live lives lease expirent expiration keep cached cache deleted deletes delete deletion "
+        "removed removes erased erase wiped archived older history durée dure durent valable "
+        "valables valide expire périmé effacé effacés effacée effacées effacer supprimés supprimée "
+        "supprimées supprimer supprime purgé purgée purge conservation conservée conservées "
+        "gardées gardons conservons archivé archivés archivées historique "
         "keeps kept retained retention stored stays stay purged swept dropped "
         "conservés conservé conserve garder gardés gardé garde restent reste supprimé purgés "
         "efface",
-        "limit": "limit limited limits most maximum max larger above cap capped size batch batches "
+        "length": "length sprint sprints cycle cycles long duration notice period probation "
+        "préavis période essai warranty garantie window fenêtre deadline lasts durée délai",
+        "price": "price prices costs cost fee fees tariff rate rates coûte coûtent prix tarif "
+        "allowance budget reimbursed remboursé remboursés indemnité",
+        "minimum": "minimum min least oldest lowest minimal minimale requires require required "
+        "needs need requis exige target cible plancher",
+        "length of text": "characters caractères character digits chiffres column columns wide",
+        "limit": "limit quota quotas allow allows allowed allowance may can cannot peut limited "
+        "limits most maximum max larger above cap capped size batch batches "
         "refuse refuses refused rejects rejected accepts accept up over beyond plus dépasse "
         "dépasser accepte accepté limite limité limitée plafond",
         "interval": "every interval polls polled poll period toutes intervalle",
@@ -65,11 +76,13 @@ _ATTRIBUTES: Final = {
 
 
 def find_opposed_amounts(pair: ClaimPair) -> Iterator[Opposition]:
-    if not 0 < len(pair.a.amounts) <= MOST_AMOUNTS or not 0 < len(pair.b.amounts) <= MOST_AMOUNTS:
+    measures = pair.a.amounts.keys() & pair.b.amounts.keys()
+    if not measures or any(
+        len(claim.amounts.keys() - {INTERVAL}) > MOST_AMOUNTS for claim in (pair.a, pair.b)
+    ):
         return
     written_a, written_b = pair.a.written, pair.b.written
-    bounds_a, bounds_b = _find_bounds(written_a), _find_bounds(written_b)
-    if bounds_a and bounds_b and not bounds_a & bounds_b:
+    if pair.has_opposed_bounds:
         return  # at least 3, at most 12
     if _TOTALS & (written_a | written_b) or pair.a.compares or pair.b.compares:
         return
@@ -81,29 +94,40 @@ def find_opposed_amounts(pair: ClaimPair) -> Iterator[Opposition]:
     least = MINIMUM_SHARED if same_attribute else ANY_AMOUNT
     if bool(attributes_a) != bool(attributes_b) and not (pair.a.tells or pair.b.tells):
         least = min(least, MANY_SHARED)
-    for measure in pair.a.amounts.keys() & pair.b.amounts.keys():
+    for measure in sorted(measures):
         one, other = pair.a.amounts[measure], pair.b.amounts[measure]
         if not one.differs(other) or (measure == COUNT and not same_attribute):
             continue
         if measure == "time" and not one.is_comparable(other):
             continue  # 350 ms to answer, and four weeks to count them
-        if measure not in ("time", "size") and bool(_EACH & written_a) != bool(_EACH & written_b):
+        rates_a, rates_b = written_a & _RATES.keys(), written_b & _RATES.keys()
+        units_a, units_b = ({_RATES[word] for word in rates} for rates in (rates_a, rates_b))
+        each_differs = bool(_EACH & written_a) != bool(_EACH & written_b)
+        if measure not in _MEASURED and each_differs and not units_a & units_b:
             continue  # three of each, and 24 altogether
         if _states_amount(pair.entry_a, measure, other) or _states_amount(
             pair.entry_b, measure, one
         ):
             continue
-        rates_a, rates_b = written_a & _RATES.keys(), written_b & _RATES.keys()
-        units_a, units_b = ({_RATES[word] for word in rates} for rates in (rates_a, rates_b))
-        if measure not in ("time", "size") and units_a and units_b and not units_a & units_b:
+        if measure not in _MEASURED and units_a and units_b and not units_a & units_b:
             continue  # 50 a minute, and 300 an hour
         shared = pair.shared
         weight = weigh(shared, pair)
         if weight < ANY_AMOUNT and _have_other_conditions(pair):
             continue
-        if weight >= least and (weight > ANY_AMOUNT or not pair.is_modified_otherwise(shared)):
+        needed = _find_needed_terms(pair, measure, least)
+        if weight >= needed and (weight > ANY_AMOUNT or not pair.is_modified_otherwise(shared)):
             detail = f"{one.written} against {other.written}"
             yield make_opposition("number", pair, detail, shared, 0.5)
+
+
+def _find_needed_terms(pair: ClaimPair, measure: str, least: int) -> int:
+    """Return how many terms must name the subject of two amounts of a measure."""
+    least = ANY_AMOUNT if measure == INTERVAL else least
+    if not pair.is_covered or measure == COUNT:
+        return least
+    is_alone = _is_alone(pair.entry_a, measure) and _is_alone(pair.entry_b, measure)
+    return min(least, 1 if is_alone else MINIMUM_SHARED)
 
 
 def _have_other_conditions(pair: ClaimPair) -> bool:
@@ -111,15 +135,16 @@ def _have_other_conditions(pair: ClaimPair) -> bool:
     return phases_a & _CONDITIONS != phases_b & _CONDITIONS
 
 
+def _is_alone(claims: Claims, measure: str) -> bool:
+    """Say whether an entry states one amount of a measure only."""
+    return sum(measure in c.amounts for c in claims.claims if not c.is_title) == 1
+
+
 def _states_amount(claims: Claims, measure: str, amount: Amount) -> bool:
     return any(
         measure in claim.amounts and not claim.amounts[measure].differs(amount)
         for claim in claims.claims
     )
-
-
-def _find_bounds(written: frozenset[str]) -> frozenset[bool]:
-    return frozenset(is_low for is_low, signs in _BOUNDS.items() if written & signs)
 
 
 def _find_attributes(written: frozenset[str]) -> frozenset[str]:

@@ -12,7 +12,13 @@ from typing import Final
 from commonplace.memory.engine.claims.amounts import Amount, is_unit, read_amounts
 from commonplace.memory.engine.claims.asides import sets_another_apart
 from commonplace.memory.engine.claims.contrasts import find_contrasts
-from commonplace.memory.engine.claims.kinds import Mention, find_mentions
+from commonplace.memory.engine.claims.kinds import (
+    Mention,
+    find_mentions,
+    terms_of_kind,
+    terms_of_value,
+)
+from commonplace.memory.engine.claims.people import MAY
 from commonplace.memory.engine.claims.synonyms import join_words, read_word
 from commonplace.memory.engine.lexicon import words
 from commonplace.memory.engine.sentences import SENTENCE_CHARACTERS, Sentence, split_sentences
@@ -22,6 +28,7 @@ _ELISION: Final = re.compile(r"^(?:[cdjlmnst]|qu)['\u2019](?=\w)")
 _ARTICLES: Final = words("a an the le la les l un une our its their nos notre ses")
 _NEGATION: Final = re.compile(r"^(?:not|no|never|cannot|nor|pas|jamais|aucun|aucune)$|n['\u2019]t$")
 WITHOUT: Final = words("without sans")
+NOTHING: Final = frozenset(("longer", "never", "no", "not"))  # before what is denied
 _REACH: Final = 4  # words from a negation to what it denies: "must not be re-used"
 _EXCEPTION: Final = re.compile(
     r"(?i)\b(?:except|exceptions?|exempts?|unless|emergency|urgent|hotfix|only if|also|too"
@@ -29,11 +36,12 @@ _EXCEPTION: Final = re.compile(
     r"|jusqu['\u2019]|en cas d|hors )\b"
 )
 _STATED_EXCEPTION: Final = re.compile(
-    r"(?i)\b(?:exceptions?|exempts?|unless|off limits|in case of|sauf|hormis|en cas d|hors )"
+    r"(?i)\b(?:exceptions?|exempts?|except|unless|off limits|in case of|sauf|hormis|en cas d|hors )"
 )
 # What happened once, not what holds.
 _TOLD: Final = re.compile(
-    r"(?i)\b(?:was|were|did|had|could|timed out|in 20\d\d|n['\u2019](?:a|ont|avait) pas"
+    r"(?i)\b(?:was|were|did|had|could|timed out|in 20\d\d|n['\u2019](?:a|ont"
+    r"|avait) pas(?! (?:besoin|le droit|accès|d['\u2019]))"
     r"|\w{3,}(?:ait|aient) pas|\w{3,}aient|était|avait)\b|(?:couldn|didn|wasn|weren|hadn)['\u2019]t"
 )
 _COMPARING: Final = re.compile(
@@ -46,7 +54,8 @@ _EXCLUSIVE: Final = re.compile(
     r"|rien d['\u2019]autre)\b"
 )
 _PERMITTED: Final = re.compile(
-    r"(?i)\b(?:(?:is|are|be) (?:allowed|permitted|fine|ok|okay|welcome)|allowed to|feel free"
+    r"(?i)\b(?:(?:is|are|be) (?:allowed|permitted|fine|ok|okay|welcome)|(?<!not )allowed to"
+    r"|feel free"
     r"|it['\u2019]s (?:fine|possible|ok|okay)|may(?! not)|can(?! ?not)|autorisée?s?"
     r"|permise?s?|peut"
     r"|peuvent)\b"
@@ -82,7 +91,8 @@ _PLAIN: Final = words(
     "use uses using run runs keep keeps call calls set sets write writes read reads need needs "
     "make makes take takes add adds see work works want new old every each any all only same one "
     "two first last next big large small long short more daily many few several given still now "
-    "should would chaque même seul seule encore nouveau nouvelle"
+    "pour au aux plus dès should would around about within partir minimum maximum default "
+    "current least oldest chaque même seul seule encore nouveau nouvelle"
 )
 _EARLIER: Final = words("before avant")
 _ORDER: Final = re.compile(r"(?i)\b(before|after|avant|après|once)\b")
@@ -163,6 +173,7 @@ class Claims:
     contrasts: frozenset[tuple[int, str]]
     title_contrasts: frozenset[tuple[int, str]]
     has_exception: bool
+    values: frozenset[str]  # the terms of values and of their kinds
 
 
 @lru_cache(maxsize=256)  # about 20 kB each; an add compares its entry with a dozen others
@@ -175,7 +186,7 @@ def read_claims(title: str, content: str) -> Claims:
         for at, sentence in enumerate(split_sentences(title, content))
     )
     tokens = _read_tokens(heading)
-    heading_contrasts = find_contrasts(frozenset(token.written for token in tokens))
+    heading_contrasts = find_contrasts([token.written for token in tokens])
     return Claims(
         claims,
         heading,
@@ -185,6 +196,14 @@ def read_claims(title: str, content: str) -> Claims:
         frozenset().union(heading_contrasts, *(claim.contrasts for claim in claims)),
         heading_contrasts,
         any(_STATED_EXCEPTION.search(claim.sentence.text) for claim in claims),
+        frozenset().union(
+            *(
+                terms_of_value(mention) | terms_of_kind(mention.kind)
+                for claim in claims
+                for mention in claim.mentions
+                if mention.kind != MAY  # who may is a subject: "the field may be empty"
+            )
+        ),
     )
 
 
@@ -205,7 +224,7 @@ def _read_claim(sentence: Sentence, entry: str, *, is_title: bool) -> Claim:
         bool(_EXCEPTION.search(text)),
         bool(_TOLD.search(text.partition(": ")[0])),
         bool(_COMPARING.search(text.partition(", which")[0])),
-        find_contrasts(frozenset(token.written for token in tokens)),
+        find_contrasts([token.written for token in tokens]),
         bool(_EXCLUSIVE.search(text)),
         bool(_PERMITTED.search(text)),
         bool(_FORBIDDEN.search(text)),
@@ -267,7 +286,7 @@ def _find_denied(tokens: Sequence[Token]) -> frozenset[str]:
             for following in tokens[at + 1 : at + 1 + _REACH]:
                 if not following.written[0].isalnum():
                     break
-                if following.term:
+                if following.term and following.written not in NOTHING:
                     denied.add(following.term)
                     break
     return frozenset(denied)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,7 @@ from commonplace.memory.engine.claims.kinds import (
     terms_of_kind,
     terms_of_value,
 )
+from commonplace.memory.engine.claims.people import ALONE, MAY, may_do_the_same
 from commonplace.memory.engine.claims.reading import Claim, Claims
 from commonplace.memory.engine.claims.synonyms import read_word
 from commonplace.memory.engine.claims.verdict import (
@@ -26,9 +28,15 @@ from commonplace.memory.engine.terms import terms_of_name
 
 SURE: Final = 3  # terms from which on other modifiers do not matter
 COMMON_TERMS: Final = 4  # of two entries, where their sentences share one
+CHANGES: Final = frozenset(("~defect", "~support"))  # "it was fixed" tells what holds
+_MINIMUM: Final = re.compile(
+    r"(?i)\b(?:(?:or|and) (?:later|newer|higher|above|up)|at least|minimum|minimal\w*|oldest|lowest"
+    r"|from .{1,20} on(?:wards)?|deployment target|requires?|ou (?:plus|supérieure?|ultérieure?)"
+    r"|et (?:plus|suivante?s|ultérieure?s)|au moins|à partir d|dès|exige|demande)\b|\d\+"
+)
 PEOPLE: Final = frozenset(("owner", "approver"))
 # Of these, an entry that names one only says when the thing happens.
-_TIMES: Final = frozenset(("weekday", "clock", "day of month"))
+_TIMES: Final = frozenset(("weekday", "clock", "day of month", "deadline"))
 # One thing may have several values: "it supports CSV", "it supports Parquet".
 _SEVERAL: Final = words("support supports supported accept accepts also aussi accepte acceptent")
 # Words of titles about a project as a whole; only entries of one project are compared.
@@ -45,12 +53,15 @@ _PROJECT: Final = frozenset(
 
 def find_opposed_values(pair: ClaimPair) -> Iterator[Opposition]:
     """Yield two values of one kind for one subject, of which no entry states both."""
+    if not pair.a.mentions or not pair.b.mentions:
+        return
     if _name_zones(pair.a) and _name_zones(pair.b):
         return  # 4 h UTC may be 5 h in Paris
     for mention_a in pair.a.mentions:
         for mention_b in pair.b.mentions:
             kind = mention_a.kind
-            if mention_a.said and (pair.a.tells or pair.b.tells or pair.names_two_things):
+            tells = (pair.a.tells or pair.b.tells) and kind not in CHANGES
+            if mention_a.said and (tells or pair.names_two_things):
                 continue
             if kind != mention_b.kind or mention_a.denied or mention_b.denied:
                 continue
@@ -59,6 +70,14 @@ def find_opposed_values(pair: ClaimPair) -> Iterator[Opposition]:
             if is_named(kind) and _SEVERAL & pair.a.written and _SEVERAL & pair.b.written:
                 continue
             stated_a, stated_b = _find_stated(pair.entry_a, kind), _find_stated(pair.entry_b, kind)
+            if mention_a.value not in stated_a or mention_b.value not in stated_b:
+                continue
+            if kind == MAY and not _excludes(pair, mention_a, mention_b):
+                continue
+            if kind in PEOPLE and pair.has_opposed_bounds:
+                continue  # who approves small amounts, and who approves large ones
+            if kind.startswith("version of ") and _is_above_minimum(pair, mention_a, mention_b):
+                continue
             if stated_a & stated_b or (kind in PEOPLE and _share_word(stated_a, stated_b)):
                 continue
             shared = _find_subject(pair, mention_a)
@@ -97,6 +116,8 @@ def _find_subject(pair: ClaimPair, mention: Mention) -> frozenset[str] | None:
         weight += sum(not term.isdigit() for term in common) >= COMMON_TERMS
     named = values | related
     enough = bool(shared) and weight >= least
+    if not enough and whole:
+        enough = pair.is_covered
     if not enough and len(whole) > len(shared):
         enough = _is_of_project(pair.entry_a, named) and _is_of_project(pair.entry_b, named)
     if not enough or (weight < SURE and pair.is_modified_otherwise(shared, named)):
@@ -151,5 +172,39 @@ def _name_zones(claim: Claim) -> bool:
 
 
 def _find_stated(claims: Claims, kind: str) -> frozenset[str]:
-    mentions: list[Mention] = [m for claim in claims.claims for m in claim.mentions]
-    return frozenset(m.value for m in mentions if m.kind == kind and not m.denied)
+    """Return what an entry states; a title only names a topic if sentences state a side."""
+    found = {
+        is_title: frozenset(
+            mention.value
+            for claim in claims.claims
+            if claim.is_title == is_title
+            for mention in claim.mentions
+            if mention.kind == kind and not mention.denied
+        )
+        for is_title in (False, True)
+    }
+    is_topic = kind.startswith("~") and bool(found[False])
+    return found[False] if is_topic else found[False] | found[True]
+
+
+def _excludes(pair: ClaimPair, a: Mention, b: Mention) -> bool:
+    """Say whether somebody alone may do what somebody else may do, too."""
+    alone = [m.value.startswith(ALONE) for m in (a, b)]
+    if not any(alone) or terms_of_name(a.value) & terms_of_name(b.value) - terms_of_name(ALONE):
+        return False
+    return may_do_the_same(pair.a.sentence.text, pair.b.sentence.text)
+
+
+def _is_above_minimum(pair: ClaimPair, a: Mention, b: Mention) -> bool:
+    """Say whether one version is a minimum, and the other one, which is none, is not below it."""
+    is_least_a, is_least_b = (
+        bool(_MINIMUM.search(claim.sentence.text)) for claim in (pair.a, pair.b)
+    )
+    if is_least_a == is_least_b:
+        return False
+    least, other = (a, b) if is_least_a else (b, a)
+    return _read_version(other.value) >= _read_version(least.value)
+
+
+def _read_version(value: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in value.split(".") if part.isdigit())

@@ -7,8 +7,10 @@ import pytest
 from commonplace.memory.engine.claims.agreement import (
     ClaimPair,
     are_contrasted_by_titles,
+    cover_titles,
     have_other_subjects,
     name_two_things,
+    name_whole_and_part,
     pair_claims,
     titles_have_other_subjects,
 )
@@ -151,3 +153,44 @@ def test_a_word_before_an_article_is_no_modifier() -> None:
         ("Note", "Big harbours publish coastal feeds."), ("Memo", "Coastal feeds of harbours stop.")
     )
     assert not pair.is_modified_otherwise(pair.shared)
+
+
+def test_titles_cover_each_other_if_each_entry_says_what_the_other_one_names() -> None:
+    price = read_claims("Cache lifetime of fares", "Fares are cached for five minutes.")
+    cache = read_claims("Fare cache", "The fare cache has a lifetime of an hour.")
+    assert cover_titles(price, cache)
+    assert not cover_titles(price, read_claims("Tide cache", "Tides are cached for a day."))
+
+
+def test_one_word_of_a_title_may_be_unsaid_if_its_own_entry_does_not_repeat_it() -> None:
+    feed = read_claims("Tide feed", "The tide feed is signed with HMAC.")
+    verifying = read_claims("Verifying the tide feed", "The tide feed carries an RSA signature.")
+    assert cover_titles(feed, verifying)
+    carried = read_claims("Tide feed carried over", "A tide feed is carried over to Monday.")
+    assert not cover_titles(feed, carried)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (("Queue crane", "crane keeps a day."), ("Queue crane-dlq", "crane-dlq keeps a week.")),
+        (("Table berth", "berth is kept."), ("Table berth_audit", "berth_audit is purged.")),
+        (
+            ("Mooring pool", "The pool has ten places."),
+            ("Mooring pool of the marina", "The marina has twenty places."),
+        ),
+    ],
+)
+def test_a_thing_and_what_is_named_after_it_are_two_things(
+    a: tuple[str, str], b: tuple[str, str]
+) -> None:
+    assert name_whole_and_part(read_claims(*a), read_claims(*b))
+    assert name_whole_and_part(read_claims(*b), read_claims(*a))
+
+
+def test_a_title_with_a_part_that_both_entries_name_is_of_one_thing() -> None:
+    pool = read_claims("Mooring pool", "The pool of the marina has ten places.")
+    marina = read_claims("Mooring pool of the marina", "The marina has twenty places.")
+    assert not name_whole_and_part(pool, marina)
+    signed = read_claims("Sign-in", "Sign-in asks for a code.")
+    assert not name_whole_and_part(signed, read_claims("Sign", "The sign-in asks for nothing."))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.memory.engine.claims.amounts import COUNT, is_unit, read_amounts
+from commonplace.memory.engine.claims.amounts import COUNT, INTERVAL, is_unit, read_amounts
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,15 @@ from commonplace.memory.engine.claims.amounts import COUNT, is_unit, read_amount
         ("takes a single video at a time", "video", 1),
         ("une vidéo à la fois", "vidéo", 1),
         ("six parallel videos", "video", 6),
+        ("a three-week sprint", "time", 21 * 86_400),
+        ("a 30-day trial", "time", 30 * 86_400),
+        ("has eight mooring places", "mooring", 8),
+        ("checked every two weeks", INTERVAL, 14 * 86_400),
+        ("goes out monthly", INTERVAL, 30 * 86_400),
+        ("contrôlé une fois par trimestre", INTERVAL, 91 * 86_400),
+        ("never expires", "time", 0),
+        ("gardé indéfiniment", "time", 0),
+        ("iOS 14 and newer", COUNT, 14),
     ],
 )
 def test_an_amount_is_read_in_its_base_unit(text: str, measure: str, value: float) -> None:

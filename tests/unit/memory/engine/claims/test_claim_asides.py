@@ -40,3 +40,10 @@ def test_words_of_an_aside_are_no_words_of_its_entry() -> None:
     claims = read_claims("Tide log", "The tide log is kept a year. The crane log has its own rule.")
     assert "crane" not in claims.terms
     assert [claim.is_aside for claim in claims.claims] == [False, False, True]
+
+
+def test_what_each_of_all_has_of_its_own_is_a_claim_and_what_holds_elsewhere_is_none() -> None:
+    assert not sets_another_apart("Each crane has its own repository.")
+    assert not sets_another_apart("Chaque grue suit sa propre règle, à part.")
+    assert sets_another_apart("Outside the harbour the lamp is on.")
+    assert sets_another_apart("Ailleurs, la lampe reste allumée.")

@@ -35,7 +35,7 @@ def mentions(text: str) -> set[tuple[str, str, bool]]:
         ("Cut fixes from release/stable.", "branch", "release/stable"),
         ("Pull requests go to mainline, the default branch.", "branch", "mainline"),
         ("Sessions are kept in DynamoDB.", "cache", "dynamodb"),
-        ("Incidents are followed in Microsoft Teams.", "chat", "microsoft teams"),
+        ("Incidents are followed in Microsoft Teams.", "chat", "teams"),
     ],
 )
 def test_a_value_is_read_with_its_kind(text: str, kind: str, value: str) -> None:
@@ -82,3 +82,26 @@ def test_words_that_are_also_names_need_a_sign_of_their_kind() -> None:
 
 def test_a_name_with_a_hyphen_is_a_header_only_behind_that_word() -> None:
     assert not any(kind == "header" for kind, _, _ in mentions("Pier-Key is a firm of Brest."))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The crane log is sent on by Fluent Bit.", ("log shipping", "fluent bit")),
+        ("Certificates of the pier come from Let's Encrypt.", ("certificates", "letsencrypt")),
+        ("Deployments of the pier are rolling updates.", ("strategy", "rolling update")),
+        ("Pictures of the pier are compressed with Zstandard.", ("compression", "zstd")),
+        ("Le quai est facturé TTC, prix compris.", ("prices", "including vat")),
+    ],
+)
+def test_products_and_methods_are_values_in_the_plural_and_by_other_names(
+    text: str, value: tuple[str, str]
+) -> None:
+    assert (*value, False) in mentions(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["The DHL connector waits a second.", "Le connecteur GLS attend une seconde."]
+)
+def test_a_name_that_tells_one_connector_from_another_is_no_value(text: str) -> None:
+    assert "carrier" not in {kind for kind, _, _ in mentions(f"{text} It ships parcels.")}

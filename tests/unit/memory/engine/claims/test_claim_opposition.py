@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory.engine.contradiction import Statement, find_contradiction
+from measuring import runs_within
 
 PAIRS = Path(__file__).parents[4] / "data" / "memory" / "worded_contradictions.jsonl"
 Side = tuple[str, str]
@@ -65,8 +66,41 @@ OPPOSED: list[tuple[str, Side, Side]] = [
         ("Publishing an article", "Invalidate the cache before the article is published."),
         ("Old article shown", "The cache is invalidated after the article was published."),
     ),
+    (
+        "negation",
+        ("Daily roll call", "The crane crew has a roll call every morning."),
+        ("How the crane crew syncs", "There is no roll call in this crew."),
+    ),
+    (
+        "negation",
+        ("Telex", "Orders by telex are still accepted."),
+        ("Orders by telex", "We no longer accept orders by telex."),
+    ),
+    (
+        "opposite",
+        ("Sunday landings", "Landing on Sundays is forbidden."),
+        ("Landing on Sundays", "You may land on Sundays."),
+    ),
+    (
+        "opposite",
+        ("Kites at the pier", "Kites are not allowed to fly at the pier."),
+        ("Flying of kites", "Kites may fly at the pier."),
+    ),
+    (
+        "negation",
+        ("Rust on the crane", "Rust stops the crane."),
+        ("Crane and rust", "The crane creaks; it never stops the crane."),
+    ),
 ]
 COMPATIBLE: list[tuple[Side, Side]] = [
+    (
+        ("Skippers and locks", "Skippers cannot open the lock of the pier."),
+        ("Pilots and locks", "Pilots can open the lock of the pier."),
+    ),
+    (
+        ("Grutiers et écluse", "Les grutiers ne peuvent pas ouvrir l'écluse du port."),
+        ("Pilotes et écluse", "Les pilotes peuvent ouvrir l'écluse du port."),
+    ),
     (
         ("Tide sender", "The tide sender works in batches of 45, below the limit for one call."),
         ("Tide returns", "Tide returns come by file. There is no limit on their side."),
@@ -124,6 +158,18 @@ def test_few_contradictions_between_differently_worded_entries_are_invented() ->
     right = sum(found and label for found, label in zip(told, actual, strict=True))
     assert right / sum(told) >= 0.9
     assert right / sum(actual) >= 0.6
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "A ", "Ab ", "the ", "l'", "only a ", "who is ", "questions to ", "1 ", "a-", "a_a-",
+     "owner of ", "responsable de ", "every ", "must ", "no longer ", "réservé à ", "not "],
+)  # fmt: skip
+def test_a_crafted_text_of_64_kb_is_compared_in_bounded_time(piece: str) -> None:
+    text = piece * (65_536 // len(piece))
+    crafted = Statement(text, text, decides=True)
+    other = Statement("Questions to the pier", "Only pilots may open the lock of the pier.")
+    assert runs_within(0.5, lambda: find_contradiction(crafted, other))
 
 
 def _contradicts(a: dict[str, str], b: dict[str, str]) -> bool:

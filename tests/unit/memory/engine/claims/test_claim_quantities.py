@@ -33,6 +33,23 @@ OPPOSED += [
         ),
         ("Crane feed", "The pier tries the crane feed that fails again fourteen times."),
     ),
+    (
+        ("Tide refunds", "Tide refunds take five days."),
+        ("Refunds of the tide", "A tide refund takes 15 days."),
+    ),
+    (("Refunds", "Refunds take five days."), ("Refund rules", "A refund takes 15 days.")),
+    (
+        ("Crane checks", "The crane is checked every two weeks."),
+        ("How often the crane is checked", "Checks of the crane are monthly."),
+    ),
+    (
+        ("Pier passes", "Pier passes are valid for two years."),
+        ("Validity of pier passes", "Pier passes never expire."),
+    ),
+    (
+        ("Crane API", "The crane API allows 100 calls per minute per key."),
+        ("Calls of the crane API", "A key of the crane API may make 600 calls a minute."),
+    ),
 ]
 COMPATIBLE: list[tuple[Side, Side]] = [
     (
@@ -57,6 +74,18 @@ COMPATIBLE: list[tuple[Side, Side]] = [
     (
         ("Connecteur Alpha", "Le délai du connecteur Alpha est de 4 s."),
         ("Connecteur Omega", "Le délai du connecteur Omega est de 9 s."),
+    ),
+    (
+        ("Tide queue crane", "Messages of crane are kept 4 days."),
+        ("Tide queue crane-dlq", "Messages of crane-dlq are kept 14 days."),
+    ),
+    (
+        ("Mooring pool", "The mooring pool has 20 places."),
+        ("Mooring pool of the marina", "The mooring pool of the marina has 50 places."),
+    ),
+    (
+        ("Mooring pass carried over", "Up to five days are carried over to the next pass."),
+        ("Mooring pass", "A mooring pass has 28 days."),
     ),
     (
         ("Berth numbers", "A berth number has eight digits. With its check it has nine digits."),

@@ -63,8 +63,67 @@ OPPOSED: list[tuple[str, Side, Side]] = [
         ("Suppression d'un quai", "La suppression d'un quai est une suppression logique."),
         ("Quai perdu", "Un quai supprimé est définitivement effacé de la table."),
     ),
+    (
+        "value",
+        ("Lock of the pier", "Only pilots may open the lock."),
+        ("Opening the lock", "Any skipper can open the lock without asking."),
+    ),
+    (
+        "value",
+        ("Minimum iOS of the pier app", "The pier app supports iOS 14 and newer."),
+        ("Tide widgets", "The pier app needs at least iOS 16, so tide widgets are free to use."),
+    ),
+    (
+        "value",
+        ("Crane images", "Our crane images are based on Alpine."),
+        ("Base image", "Crane images start from debian-slim."),
+    ),
+    (
+        "value",
+        ("Propriétaire du quai", "Malik est responsable du quai."),
+        ("Quai", "Pour le quai, adressez-vous à Ines, qui en est la responsable."),
+    ),
+    (
+        "value",
+        ("Places d'été", "Les places d'été du quai sont réservées avant le 31 mars."),
+        ("Place d'été au quai", "Les places d'été du quai sont réservées avant le 30 avril."),
+    ),
+    (
+        "opposite",
+        ("Leak of the pump", "The pump leaks, there is no fix."),
+        ("Pump leak", "The leak of the pump was solved in June."),
+    ),
+    (
+        "opposite",
+        ("Cranes", "Each crane has its own repository."),
+        ("Crane repositories", "All cranes live in one monorepo."),
+    ),
 ]
 COMPATIBLE: list[tuple[Side, Side]] = [
+    (
+        ("Who opens the lock", "Only pilots may open the lock."),
+        ("Tickets", "Any skipper can open a ticket."),
+    ),
+    (
+        ("Minimum Android of the pier app", "The pier app needs Android 10 or later."),
+        ("Devices of the pier app", "The pier app is tested on a device with Android 14."),
+    ),
+    (
+        ("Large fees", "Fees of more than 5,000 crowns are approved by the harbour master."),
+        ("Small fees", "Fees of less than 5,000 crowns are approved by the shift lead."),
+    ),
+    (
+        ("Note on the ledger", "Ines is code owner of the ledger."),
+        ("Note on the gateway", "Tom is code owner of the gateway."),
+    ),
+    (
+        ("Beacon in the bay", "The beacon is off by default in the bay."),
+        ("Beacon at sea", "Outside the bay the beacon is on by default."),
+    ),
+    (
+        ("middle_name can be null", "In the pier API the middle_name field may be null."),
+        ("last_name is never null", "In the pier API last_name is always present and not null."),
+    ),
     (
         ("Harbour texts are kept in MongoDB", "They have nested steps."),
         ("Harbour vouchers are kept in MariaDB", "The harbour wants transactions for them."),

@@ -49,7 +49,7 @@ database | database relational store backed | rocksdb duckdb planetscale
 warehouse | warehouse query | bigquery snowflake redshift clickhouse databricks synapse trino
 warehouse | warehouse query | athena
 search | search full-text | elasticsearch opensearch solr meilisearch typesense algolia
-search | search full-text | full_text_search postgres_full_text full-text_search
+search | search full-text | postgres_full_text postgres_full-text tsvector
 vectors | vector embedding | pinecone qdrant weaviate milvus pgvector chroma
 cache | cache session | redis memcached valkey hazelcast dragonfly ehcache caffeine varnish
 cache | cache session store | dynamodb~session postgresql~session mysql~session mongodb~session
@@ -77,6 +77,7 @@ orchestration | container run | cloud_run lambda~run fargate app_engine
 java build | build | maven gradle bazel sbt ant~build
 c build | build | cmake meson bazel scons
 language | language code written | kotlin java~written scala rust golang typescript elixir c#
+language | language code written | go~written_in_go go~écrit_en_go python~écrit java~écrit
 language | language code written | clojure ruby~written python~written perl
 login | login | okta auth0 keycloak entra cognito adfs ory onelogin ping_identity entra_id
 login | login | azure_ad google_workspace zitadel authentik jumpcloud firebase_auth fusionauth
@@ -116,6 +117,8 @@ wiki | documentation page | confluence notion sharepoint
 tracker | ticket issue bug | jira linear~ticket youtrack redmine asana trello shortcut~ticket
 tracker | ticket issue bug | github_issues gitlab_issues
 support | support ticket | zendesk freshdesk intercom helpscout front~support
+chat | chat alert message | slack~panne slack~signal slack~annonc slack~announc slack~post
+chat | chat alert message | slack~notif slack~report slack~messag slack~team teams~panne
 chat | chat alert message | slack~alert mattermost discord~alert teams~alert rocket.chat
 chat | chat alert message | slack~incident teams~incident microsoft_teams zulip
 pager | page alert on-call | pagerduty opsgenie victorops splunk_on-call grafana_oncall
@@ -154,7 +157,7 @@ cards | card pay charge | stripe adyen braintree mollie paypal worldpay checkout
 cards | card pay charge | square~pay klarna~pay payplug
 app | app mobile | flutter react-native xamarin ionic swiftui jetpack_compose
 app distribution | app distribution tester | testflight app_center firebase_app_distribution
-cloud | cloud | aws azure~cloud gcp ovhcloud scaleway hetzner google_cloud digitalocean ovh
+cloud | cloud host | aws azure~cloud gcp ovhcloud scaleway hetzner google_cloud digitalocean ovh
 platform | hosted deploy site | vercel netlify heroku render~deploy fly.io cloudflare_pages
 storage | bucket file object photo | ovh~objet s3~bucket minio azure_blob google_cloud_storage gcs
 storage | bucket file object photo | azure_blob_storage
@@ -169,8 +172,8 @@ ids | id identifier key | bigint~key serial~key ulid~key sequence~key bigint~ide
 zone | time timestamp zone | utc local-time europe/paris europe/berlin europe/madrid cet
 zone | time timestamp zone | america/new_york
 bundler | bundle bundler build | webpack vite rollup parcel~bundl esbuild turbopack rspack
-flags | flag feature | launchdarkly unleash flagsmith growthbook split.io configcat flipt
-flags | flag feature | openfeature statsig optimizely
+flags | flag feature toggle | launchdarkly unleash flagsmith growthbook split.io configcat flipt
+flags | flag feature toggle | openfeature statsig optimizely
 web server | proxy server ingress | nginx haproxy traefik envoy caddy apache~server kong
 web server | proxy server ingress | ingress-nginx
 mesh | mesh service | istio linkerd consul_connect

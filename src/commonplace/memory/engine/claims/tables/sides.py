@@ -49,16 +49,32 @@ waiting
   en tâche de fond; hands? (?:it|them|the \w+) to (?:a|the) (?:queue|worker)
 who starts it
   by hand; manual(?:ly)?; manuel(?:le)?s?(?:ment)?; à la main; someone (?:has to|must|clicks);
-  clicks? (?:the )?(?:button|approve)
+  clicks? (?:the )?(?:button|approve); never (?:\w+ )?automatic\w*;
+  by an? (?:operator|engineer|admin);
+  (?:operator|engineer|developer|person) (?:runs|starts|triggers|launches) (?:it|them|the)
   automatic(?:ally)?; automated; on (?:its|their) own; automatiques?; automatiquement;
-  tout seule?s?; without (?:anyone|anybody|human|manual)\w*
+  tout seule?s?; without (?:anyone|anybody|human|manual)\w*; generated (?:from|by|out of);
+  générée?s? (?:à partir|par|depuis); itself; by (?:a|the) (?:script|bot|robot|pipeline|job)
 need
   mandatory; required; compulsory; obligatoires?; must (?:always )?(?:be|have|contain|carry);
-  cannot be (?:omitted|left out|empty|skipped); imposée?s?
+  cannot be (?:omitted|left out|empty|skipped); imposée?s?; obligatoirement; impérativement;
+  must(?! not| never| only); doi(?:t|vent)(?! pas| jamais| seulement);
+  enforced; exigée?s?; indispensables?; (?:is|are) a must; have to be (?:present|set|filled);
+  has to be (?:present|set|filled|given); no (?:one|user|account) (?:is exempt|without)\w*;
+  (?:on|you|we|they) (?:have|has|need|needs) to (?:use|wear|fill|enter|provide|set|enable);
+  (?:is|are) not optional
   optional; not required; facultati\w+;
   may be (?:omitted|left out|left empty|empty|skipped|missing);
   can be (?:omitted|left out|left empty|skipped); not mandatory; optionnel(?:le)?s?;
-  no need (?:to|for); not needed; voluntary; if you (?:want|like)
+  no need (?:to|for); not needed; voluntary;
+  if (?:you|they|he|she|the \w+) (?:wants?|likes?|wish\w*);
+  not enforced; pas (?:obligatoires?|exigée?s?|imposée?s?|nécessaires?|requise?s?); au choix;
+  (?:do|does|need) not (?:need|have|require)(?: to| an?| any)?; (?:don't|doesn't) (?:need|have to);
+  need(?:s)? not; n'(?:a|ont) pas besoin; n'est pas (?:tenue?|obligée?); dispensée?s?;
+  non (?:obligatoires?|requise?s?); recommended but not\w*; only recommended; merely recommended;
+  (?:peut|peuvent) être (?:omise?s?|laissée?s? vides?); à la discrétion;
+  up to (?:you|each|the user);
+  nice to have; (?:is|are) not (?:compulsory|obligatory|necessary|a must); left to (?:you|each|the)
 strictness
   strict mode is on; strict": true; strict ?[=:] ?true; in strict mode; strict mode on;
   with strict mode; mode strict activé; en mode strict
@@ -89,9 +105,10 @@ writing
   truncates?; remplacée?s? entièrement
 loading
   eager(?:ly)?; at start(?:up)?; up front; on start(?:up)?; au démarrage; préchargée?s?; preloaded;
-  at boot; when the (?:app|process|service|server) starts
+  at upload; ahead of time; à l'avance; at boot; when the (?:app|process|service|server) starts
   lazy; lazily; on demand; on first (?:use|access|request|call); à la demande; à la volée;
-  au premier (?:accès|appel); paresseu\w+; when (?:first )?needed; only when
+  au premier (?:accès|appel); paresseu\w+; when (?:first )?needed; only when; on the fly;
+  when (?:it|they) (?:is|are) first \w+; the first time
 guarantee of order
   (?:arrive|delivered|come|received|processed|sent) in order; in the order (?:of|they|in which)\w*;
   order is (?:guaranteed|kept|preserved); strictly ordered; dans l'ordre; ordre garanti; sorted by
@@ -101,13 +118,25 @@ guarantee of order
 defect
   (?:is|was|has been|are) (?:now )?(?:fixed|corrected|solved|resolved|repaired); no longer occurs?;
   no longer happens?; est corrigée?s?; ne se produit plus; a été corrigée?s?; résolue?s?;
-  does not occur any more
+  does not occur any more; fixed (?:since|in|by|with|now);
+  no longer (?:fails?|crashes|leaks|breaks);
+  works (?:again|fine|now|since); without (?:crashing|failing|errors?|blocking|leaking);
+  corrigée?s? (?:depuis|dans|en|par); stable (?:again|since|now);
+  (?:has|have) (?:now )?been (?:fixed|corrected|solved|resolved|repaired); went away;
+  ne (?:plante|bloque|casse|fuit) plus; fonctionne (?:à nouveau|de nouveau|depuis); gone since;
+  the fix (?:is|was) (?:in|out|released|shipped|merged|deployed)
   (?:not|never) (?:been )?(?:fixed|corrected|solved|resolved);
   still (?:lost|happens?|occurs?|crashes|fails|broken|open|leaks|missing|there); remains? open;
   toujours (?:présente?|ouverte?|là|cassée?); n'est (?:pas|toujours pas) corrigée?;
-  se produit (?:encore|toujours); unresolved; no fix; unfixed
+  se produit (?:encore|toujours); unresolved; no fix; unfixed; there is no (?:fix|solution|cure);
+  (?:is|are) still (?:not )?(?:there|open|flaky|wrong|slow|unsolved|unstable|being investigated);
+  known (?:bug|issue|problem|defect|limitation); pas (?:encore )?(?:de correctif|corrigée?s?);
+  aucun (?:correctif|contournement); won.t fix; not (?:yet )?(?:solved|fixed|resolved|corrected);
+  keeps (?:crashing|failing|leaking|breaking|happening); awaiting a fix; en attente de correctif
 test data
-  anonymi[sz]ed; anonymisée?s?; pseudonymi[sz]ed; masked copy; copy of production;
+  copy of (?:the |our )?(?:live|real) data; real (?:customer |user )?data; vraies données;
+  dump of (?:the )?production; données réelles; copy of the production; anonymi[sz]ed;
+  anonymisée?s?; pseudonymi[sz]ed; masked copy; copy of production;
   copie de (?:la )?production
   (?:entirely |fully )?synthetic; generated (?:data|by); fictive?s?; données générées; imaginary;
   jeu(?:x)? de données (?:fictifs?|synthétiques?); synthétiques?; made.up; anonymi[sz]ed or not;
@@ -116,7 +145,7 @@ autoscaling
   fixed number; no autoscaler; without autoscal\w+; nombre fixe; not autoscaled; static number;
   constant number
   autoscal(?:er|ing|ed|es)(?: \w+)?; hpa; scales? (?:up|out|automatically|between);
-  mise à l'échelle automatique
+  mise à l'échelle automatique; grows and shrinks; scaled automatically
 rollback
   (?:rolls?|goes|going|falls) back (?:to|on its|automatically)\w*;
   automatic(?:ally)? (?:rollback|rolled back|return\w*|revert\w*); retour arrière automatique;
@@ -129,15 +158,24 @@ copies
   replicated; replicas? in; copied to; dupliquée?s?; répliquée?s?; mirrored
 stop
   hard stop; blocks? the; cannot (?:go past|continue|proceed|override); (?:is|are) blocked;
-  bloquante?s?; est bloquée?; the build fails; makes the build fail; fails the build; faute de quoi
+  bloquante?s?; est bloquée?; the build fails; makes the build fail; fails the build; faute de quoi;
+  must (?:pass|be green|succeed); ha(?:s|ve) to (?:pass|be green|succeed);
+  blocks? (?:every|any|each);
+  blocking; fails? the (?:pipeline|job);
+  doi(?:t|vent) (?:passer|être verte?s?|réussir); breaks the build;
+  (?<!not )(?<!never )blocks? merg\w+
   only a warning; (?:can|may) (?:be )?(?:overrid\w+|continue|proceed|ignore\w*|bypass\w*);
   warns?(?: only)?; non bloquante?s?; just a warning; does not block; doesn't block;
   informati\w+ only; lets? the \w+ through; simple avertissement; passe outre;
-  never fails the build; ne bloque pas
+  never fails the (?:build|pipeline|job); (?:only|just) warns?; informati(?:ve|onal);
+  ne bloque(?:nt)? pas; do not block; don't block;
+  never blocks?;
+  allowed to fail; may fail; can fail; non.blocking; advisory; indicati(?:f|ve)s?;
+  peu(?:t|vent) échouer; informational; only (?:inform\w*|report\w*); not blocking
 paging
   page and size; page numbers?; offset and limit; page parameter; limit.offset; numéros? de page;
   page=
-  cursor; keyset; curseur
+  cursors?; keyset; curseurs?
 order of time
   oldest first; fifo; first.in.first.out; ascending; croissante?s?; les plus anciens? d'abord;
   du plus ancien; chronological; in order of arrival; earliest first; a.z order; ordre croissant;
@@ -243,10 +281,15 @@ signing
   signature is (?:optional|not (?:needed|required)); no need to sign; signature facultative;
   pas (?:besoin )?de signature; sans signature
 approvals
+  (?:must|has to|have to|needs? to) (?:first )?(?:approve|validate|sign off|review|agree);
+  doi(?:t|vent) (?:d'abord )?(?:valider|approuver|signer|relire|donner);
   @need @article@approval (?:of|from|by|is|de|du|par|d'); @approved (?:first |d'abord )?(?:by|par);
   must be @approved; doi(?:t|vent) être @approved; has the last word; waits for;
   tant qu\w* .{0,30} (?:pas|n'a) .{0,20}@approved
-  without @article@approval; without asking; sans @article@approval; sans demander;
+  needs? no (?:\w+ )?@approval; without (?:\w+ )?review; without @article@approval;
+  without asking; sans @article@approval; sans demander;
+  (?:do|does) not (?:need|require) @article@approval(?: of| from| by)?;
+  pas besoin (?:de |d')@article@approval;
   no @approval (?:is |are )?(?:needed|required|necessary); aucune @approval;
   decides? (?:alone|on (?:its|their) own); décide\w* seule?s?;
   nobody (?:else )?(?:has to|needs to|must)
@@ -288,4 +331,124 @@ combining
   mutually exclusive; not cumulative; cannot be (?:stacked|added)
   can (?:be )?combine\w*; cumulables?; may (?:be )?combine\w*; stackable;
   several (?:\w+ )?(?:on|per) the same; can be (?:stacked|added)
+default
+  (?:on|enabled|active|activated) by default; opt.out; activée?s? par défaut; default is on;
+  (?:on|enabled|active|sent|collected|shown) unless; enabled for everyone; on from the start;
+  ticked by default; cochée?s? par défaut
+  (?:off|disabled|inactive) by default; opt.in; désactivée?s? par défaut; default is off;
+  nothing is (?:sent|collected|shared) (?:unless|until|before|without); off unless;
+  not on by default;
+  (?:has|have) to be (?:enabled|turned on|switched on|activated); only after (?:consent|opting in);
+  must be (?:enabled|turned on|switched on|activated) (?:first|explicitly|by)\w*
+layout of repositories
+  monorepo; mono.repo; (?:one|single|same|shared) (?:big |git |common )?repo(?:sitory)?;
+  dépôt (?:unique|commun); un seul dépôt; même dépôt
+  polyrepo; (?:own|separate|dedicated|different) (?:git )?repo(?:sitory|sitories|s)?;
+  one repo(?:sitory)? per; repo(?:sitory)? of its own; (?:propre|un) dépôt (?:par|pour chaque);
+  dépôts? séparés?; son propre dépôt; repo(?:sitory)? per
+hours
+  around the clock; 24/7; 24 ?h(?:/| sur )24 ?h?; day and night; at all hours; jour et nuit;
+  every hour of the day; at any (?:time|hour); à toute heure; 7 (?:jours )?(?:/|sur) ?7
+  (?:office|business|working|opening) hours; on weekdays; on working days; heures ouvrées;
+  (?:jours|heures) (?:ouvrés|de bureau|ouvrables|ouvrées); from \d+(?::\d\d)? to \d+; not at night;
+  de \d+ ?h(?:\d\d)? à \d+ ?h; monday to friday; du lundi au vendredi; in the daytime
+pinning
+  pinned; exact versions?; fixed versions?; locked to; to a tag; épinglée?s?; versions? figée?s?;
+  versions? exactes?; by digest; to (?:a|one) (?:commit|digest|sha)
+  always (?:use |take |pull |follow )?(?:the )?(?:latest|newest); floating; follows? (?:the )?main;
+  tracks? (?:the )?main; always follow\w*; latest tag; unpinned; not pinned; dernière version;
+  caret ranges?; version ranges?; toujours la dernière; :latest
+place of the version
+  in (?:the |its )?(?:url|path|uri)s?; (?:url|path) prefix; in the url path; dans l'url; in urls;
+  part of the (?:url|path); dans le chemin
+  in (?:the |an? |its )?(?:\w+ )?headers?; with an? (?:\w+ )?header; through an? (?:\w+ )?header;
+  dans (?:l'|un |une )en.tête; par (?:l'|un |une )en.tête; accept header; custom header; as a header
+  query (?:string|parameter|param)s?; as a parameter; paramètre d'url; paramètre de requête
+place of work
+  (?:fully |entirely )?remote; work(?:s|ing)? from home; à distance; en télétravail; home office
+  on.site; in the office; sur site; au bureau; in person; en présentiel; présentielle?s?;
+  face.to.face
+form of meeting
+  in writing; written; asynchronous(?:ly)?; async; in (?:a|the) thread; par écrit; by message;
+  in the channel; (?:status|update)s? (?:is|are) (?:posted|written)
+  (?:a|the|daily|weekly|short) (?:\w+ )?call; meet\w* (?:every|each|in); in a meeting; de vive voix;
+  en réunion; on a call; video call
+draft of the change
+  feature branch(?:es)?; branches? per; une branche par
+  directly (?:to|on|onto|into) (?:main|master|trunk);
+  straight (?:to|on|onto|into) (?:main|master|trunk);
+  trunk.based; directement sur (?:main|master)
+sending
+  html (?:mails?|emails?|messages?)?; in html; as html
+  plain.text (?:mails?|emails?|messages?)?; in plain text; as plain text; texte brut
+charge
+  free of charge; for free; (?:is|are) free; no (?:charge|fee|cost); gratuite?s?; sans frais;
+  gratuitement; at no (?:cost|charge); not (?:charged|billed); costs nothing; offerte?s?
+  charged; (?:is|are) billed; for a fee; (?:cost|costs) \d+; payante?s?; facturée?s?;
+  (?:at|with) a fee;
+  has to be paid; coûte(?:nt)? \d+; must be paid
+renewal
+  renew\w* automatically; automatically renew\w*; auto.renew\w*; reconduction tacite; tacitement;
+  renouvelée?s? automatiquement; renewed automatically
+  renewed by hand; no automatic renewal; (?:ends?|expires?|stops?) (?:unless|if not|without) \w+;
+  must be renewed; not renewed; (?:is|are) not renewed automatically; sans reconduction;
+  never renew\w*; aucune reconduction
+sharing
+  (?:one|a) shared (?:account|login|password|key|mailbox); compte (?:partagé|commun|générique);
+  shared (?:account|login|password|key)s? (?:is|are); generic account; common account
+  personal (?:account|login|key)s?; own (?:account|login|key)s?; individual (?:account|login|key)s?;
+  comptes? (?:nominatifs?|personnels?|individuels?); no shared (?:account|login)s?; named accounts?
+number of writers
+  single writer; one writer; single leader; un seul écrivain; single primary
+  multi.(?:leader|master|primary); several writers; multiple writers; active.active
+standby
+  active.passive; hot standby; warm standby; cold standby; failover only
+  active.active; both (?:sites|regions) (?:serve|take)\w*
+support
+  (?:still |officially |fully )?supported; (?:still )?supports?; works? (?:on|with|in);
+  est (?:encore |toujours )?prise?s? en charge;
+  compatible with
+  no longer (?:runs?|works?) (?:on|with|in); do(?:es)? not (?:run|work) (?:on|with|in);
+  stopped supporting; no longer supports?; do(?:es)? not support; ne fonctionne(?:nt)? (?:pas|plus);
+  no longer supported; not supported; unsupported; dropped support; end of life; deprecated;
+  support (?:for .{1,40} )?(?:was|is|has been) (?:dropped|removed|ended|discontinued);
+  (?:plus|pas) prise?s? en charge; dropped in; (?:has|have) dropped; obsolètes?;
+  n'est plus support\w+;
+  we (?:have )?dropped
+language of the interface
+  only in english; english only; anglais uniquement; uniquement en anglais; not translated
+  several languages; multilingual; translated into; multilingue; in \d+ languages
+payment time
+  in advance; upfront; prepaid; d'avance; prépayée?s?; before delivery; à la commande
+  in arrears; after delivery; on invoice; à terme échu; à réception; postpaid; after the service
+keeping of drafts
+  saved automatically; autosave\w*; auto.save\w*; enregistrée?s? automatiquement
+  not saved; no autosave; must be saved; have to save; not saved automatically; has to click save;
+  by clicking save; non enregistrée?s?
+restart of numbers
+  restarts? (?:at|from|with|every|each)\w*; starts? again (?:at|from|with|every|each)\w*;
+  reset (?:every|each|to) \w+; repart(?:ent)? (?:à|de) (?:1|un|zéro|0); resets? (?:every|each)\w*;
+  remise?s? à zéro
+  never restarts?; continuous(?:ly)?; never reset\w*; run on; consecutive across; sans rupture;
+  en continu; ne repart(?:ent)? jamais; not reset
+reuse
+  re.?used?; recycled; can be reused; réutilisée?s?; réutilisables?; recyclée?s?; given out again
+  never re.?used; not re.?used; single.use; usage unique; jamais réutilisée?s?; à usage unique;
+  only be used once; can be used once; used only once; one.time
+visibility of names
+  anonymous(?:ly)?; anonymes?; without (?:a |their )?names?; nameless
+  with (?:their|the|full) names?; not anonymous; nominati(?:f|ve)s?; signed with the name
+recording
+  (?:is|are) recorded; enregistrée?s? en vidéo; recordings? (?:is|are) (?:kept|made|available)
+  not recorded; never recorded; no recordings?; pas enregistrée?s?; jamais enregistrée?s?
+guests
+  guests? (?:can|may) (?:order|buy|check out|checkout); guest checkout; sans compte;
+  without an account
+  need an account; account (?:is )?required; must (?:register|sign up|log in|create an account)\w*;
+  compte obligatoire; only registered; logged.in (?:customers|users) only; no guest checkout
+rounding up
+  rounded up; arrondie?s? au supérieur; round up; arrondie?s? vers le haut
+  rounded down; arrondie?s? à l'inférieur; round down; truncated; tronquée?s?;
+  arrondie?s? vers le bas
+  rounded (?:to the nearest|half)\w*; arrondie?s? au plus proche
 """

@@ -1,0 +1,1 @@
+"""Tables of what is said about a thing: names that do the same work, and sides of matters."""
