@@ -39,6 +39,17 @@ def settle(memory: Calls) -> None:
     memory.run(memory.service.settle())
 
 
+def finish_fill(memory: Calls) -> None:
+    """Wait for the look at missing vectors that the first entry of a tenant starts."""
+
+    async def finish() -> None:
+        task = memory.service.vectors.start(LOCAL_TENANT)
+        if task is not None:
+            await task
+
+    memory.run(finish())
+
+
 def vectors_of(memory: Calls, entry: str) -> int:
     """Return how many vectors an entry has."""
     return int(memory("rekall_show", id=entry)["vectors"]["embedded"])
@@ -122,6 +133,7 @@ def test_vectors_without_passages_serve_until_they_are_completed(
     short = memory.add("Lunch menu", "Soup on friday.")
     entry = memory.add("Notes", f"{ANSWER} {FILLER}\n\nZookeeper quorum was lost.")
     settle(memory)
+    finish_fill(memory)
     index = memory.service.index
     known = memory.run(memory.service.find(LOCAL_TENANT, entry))
     first = Passage(document_key(known), known.text, "digest of an earlier version")
