@@ -160,7 +160,7 @@ def judge_words(
 ) -> Verdict:
     """Judge the best matches where no model read the query.
 
-    Words alone hardly ever find an answer in other words, so there is no doubt between two lines.
+    There is one line instead of two, because words alone rarely find an answer in other words.
     In a small memory most words of any query are unknown: the line rises from the first entry on
     (ADR 0415).
     """

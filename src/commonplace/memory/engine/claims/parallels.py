@@ -50,7 +50,7 @@ def are_of_two_things(pair: ClaimPair, kind: str) -> bool:
     changes = [change for change in _compare_words(pair) if change.is_short]
     if any(change.is_label for change in changes):
         return True
-    values = {word for entry in (pair.entry_a, pair.entry_b) for word in _find_values(entry)}
+    values = {word for entry in (pair.entry_a, pair.entry_b) for word in _list_value_words(entry)}
     subjects = sum(
         _names_something(change.a, pair.entry_b, values)
         and _names_something(change.b, pair.entry_a, values)
@@ -103,7 +103,8 @@ def _compare_words(pair: ClaimPair) -> list[Change]:
     ]
 
 
-def _find_values(entry: Claims) -> set[str]:
+def _list_value_words(entry: Claims) -> set[str]:
+    """Return the words of the values that an entry states or denies."""
     return {
         word
         for claim in entry.claims
@@ -113,7 +114,7 @@ def _find_values(entry: Claims) -> set[str]:
 
 
 def _names_something(part: Sequence[Token], other: Claims, values: set[str]) -> bool:
-    """Say whether a part names what the other entry never says, and no value."""
+    """Say whether a part names something that is no value and that the other entry never says."""
     return any(
         token.term
         and other.terms.isdisjoint(token.terms)
@@ -130,7 +131,7 @@ def _is_measured(word: str) -> bool:
 
 
 def _find_name(text: str, written: str) -> str:
-    """Return a word as a sentence writes it if it is the name of somebody; else nothing."""
+    """Return a word as written in a sentence if it is a capitalised name; else an empty string."""
     for name in _NAME.findall(text):
         if name.casefold() == written:
             return str(name)

@@ -35,7 +35,7 @@ _RATES: Final = {
 }
 # The threshold of an alarm is not a limit of what it watches.
 _ALARMS: Final = words("alert alerts alarm alarms warns warning pages alerte alertes alarme")
-_MEASURED: Final = frozenset(("time", "size", INTERVAL))  # what is no count
+_MEASURED: Final = frozenset(("time", "size", INTERVAL))  # not counts
 _TOTALS: Final = words("total overall altogether")
 _ATTRIBUTES: Final = {
     word: name
