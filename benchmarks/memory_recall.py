@@ -379,32 +379,35 @@ def _show_refusals(tallied: Mapping[str, Tallies]) -> None:
     by_default: list[tuple[str, ...]] = []
     strictly: list[tuple[str, ...]] = []
     for model, tallies in tallied.items():
-        for language, sets, is_read in (
-            ("english", ("english", "conversations", "devbench"), model != "none"),
-            ("french", ("french",), model == "multilingual-e5-small"),
+        for language, sets in (
+            ("english", ("english", "conversations", "devbench")),
+            ("french", ("french",)),
         ):
             parts = [(sets, half, (half,)) for half in HALVES]
             for names, part, halves in (*parts, ((language + STRANGER,), "stranger", HALVES)):
-                which = (model, language, part)
                 default, strict = _refusal_rows(tallies, names, halves)
-                by_default.append((*which, *default, _judge_row(default, is_read, part)))
-                strictly.append((*which, *strict, _judge_row(strict, is_read, part)))
-    columns = ("model", "language", "half", "asked", "empty", "or doubtful")
-    lost = ("answers", "with common words", "lost", "lost with paraphrases", "")
+                by_default.append((model, language, part, *default, *_judge(default, part)))
+                strictly.append((model, language, part, *strict, *_judge(strict, part)))
+    columns = (
+        *("model", "language", "half", "asked", "empty", "or doubtful", "near: empty, doubtful"),
+        *("answers", "with common words", "lost", "of all lost", "common words", "all"),
+    )
     show(
-        "Questions without an answer: at least 0.9 get no results or doubtful ones, and at most "
-        "0.03 of the answers that share words are lost",
-        (*columns, "near: empty, doubtful", *lost),
+        "Questions without an answer: at least 0.9 get no results, and at most 0.03 of the answers "
+        "are lost, of those with common words and of all",
+        columns,
         by_default,
     )
-    show("The same with `abstain: doubt`", (*columns, "near: empty, doubtful", *lost), strictly)
+    show("The same with `abstain: doubt`", columns, strictly)
 
 
-def _judge_row(row: tuple[str, ...], is_read: bool, part: str) -> str:
-    """Say whether a row of a language that the model reads meets the mark."""
-    if not is_read or part == HALVES[0]:
-        return ""
-    return check(float(row[2]) >= 0.9 and float(row[6]) <= 0.03)
+def _judge(row: tuple[str, ...], part: str) -> tuple[str, str]:
+    """Say whether a row meets the mark, for answers with common words and for all answers."""
+    if part == HALVES[0]:
+        return "", ""
+    is_refused = float(row[1]) >= 0.9
+    with_common_words, of_all = (is_refused and float(lost) <= 0.03 for lost in row[6:8])
+    return check(with_common_words), check(of_all)
 
 
 def _refusal_rows(
