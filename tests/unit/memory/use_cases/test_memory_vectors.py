@@ -33,10 +33,11 @@ def test_missing_vectors_are_filled_in_the_background(tmp_path: Path) -> None:
 
 
 def test_missing_vectors_of_every_tenant_are_filled_on_demand(tmp_path: Path) -> None:
-    embedder = WordEmbedder(state="loading")
+    embedder = WordEmbedder(state="failed: no file")  # nothing is filled in the background
     memory = Calls(tmp_path, embedder=embedder)
     memory("rekall_add", tenant="a", type="bug", title="Idle connections", content=TEXT)
     memory("rekall_add", tenant="b", type="bug", title="Lunch menu", content="soup on friday")
+    embedder.state = "loading"
     with pytest.raises(CommonplaceError) as raised:
         memory.run(memory.service.embed_missing())
     assert (raised.value.code.name, raised.value.retryable) == ("MODEL_NOT_AVAILABLE", True)
